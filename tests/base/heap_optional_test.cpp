@@ -31,8 +31,12 @@ TEST_CASE("a value on the heap is copied, not shared") {
     first = std::move(second);
     CHECK(*first == "a");
     CHECK_FALSE(second);  // NOLINT(bugprone-use-after-move): it is empty then
+    std::optional<std::string> plain = first;
+    CHECK(plain == "a");
     first.reset();
     CHECK_FALSE(first);
+    plain = first;
+    CHECK_FALSE(plain);
     CHECK(first.emplace().empty());
 }
 

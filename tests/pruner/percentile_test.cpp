@@ -8,7 +8,7 @@ using hpo::Trial;
 using hpo::TrialState;
 using hpo::pruner::Percentile;
 using hpo::pruner::percentile_of;
-using Reports = std::map<std::int64_t, double>;
+using Reports = hpo::StepValues;
 
 namespace {
 

@@ -145,8 +145,8 @@ TEST_CASE("a trial that runs out of memory comes back with a smaller micro-batch
         CHECK(trial.attempts[1].model_family == "bound fp32");
         CHECK_FALSE(trial.attempts[0].decision.empty());
         // Reports of superseded attempts stay with them; the trial has the last one's.
-        CHECK(trial.attempts[1].reports == std::map<std::int64_t, double>{{1, 1.0}});
-        CHECK(trial.intermediate == std::map<std::int64_t, double>{{1, 3.0}});
+        CHECK(trial.attempts[1].reports == StepValues{{1, 1.0}});
+        CHECK(trial.intermediate == StepValues{{1, 3.0}});
         CHECK_FALSE(trial.user_attributes.contains("oom"));
     }
     CHECK(recovered > 0);
@@ -168,9 +168,9 @@ TEST_CASE("an attempt goes on from the checkpoint of the one before, and the rep
         CHECK(trial.attempts[i].resumed_step == (i == 0 ? std::nullopt : std::optional{static_cast<std::int64_t>(i)}));
     }
     CHECK(trial.attempts[3].checkpoint_step == 4);
-    CHECK(trial.attempts[0].reports == std::map<std::int64_t, double>{{2, 0.0}});
-    CHECK(trial.attempts[2].reports == std::map<std::int64_t, double>{{4, 2.0}});
-    CHECK(trial.intermediate == std::map<std::int64_t, double>{{1, 0.0}, {2, 1.0}, {3, 2.0}, {4, 3.0}, {5, 3.0}});
+    CHECK(trial.attempts[0].reports == StepValues{{2, 0.0}});
+    CHECK(trial.attempts[2].reports == StepValues{{4, 2.0}});
+    CHECK(trial.intermediate == StepValues{{1, 0.0}, {2, 1.0}, {3, 2.0}, {4, 3.0}, {5, 3.0}});
     std::vector<Trial> stored;
     store.refresh(result.study.id, stored);
     CHECK(stored.at(0).intermediate == trial.intermediate);
@@ -201,8 +201,8 @@ TEST_CASE("an attempt with changed parameters begins anew") {
     const Trial& trial = result.trials.at(0);
     REQUIRE(trial.attempts.size() == 2);
     CHECK_FALSE(trial.attempts[1].resumed_step);
-    CHECK(trial.attempts[0].reports == std::map<std::int64_t, double>{{1, 0.0}, {2, 0.0}});
-    CHECK(trial.intermediate == std::map<std::int64_t, double>{{1, 1.0}, {2, 1.0}});
+    CHECK(trial.attempts[0].reports == StepValues{{1, 0.0}, {2, 0.0}});
+    CHECK(trial.intermediate == StepValues{{1, 1.0}, {2, 1.0}});
 }
 
 TEST_CASE("a trial that cannot fit is infeasible, not bad") {

@@ -45,7 +45,7 @@ private:
 
 /// `cases` are the failure_cases of these trials, in their order.
 [[nodiscard]] StudyCounts count(std::span<const Trial> trials, std::span<const FailureCase> cases);
-[[nodiscard]] inline StudyCounts count(std::span<const Trial> trials) { return count(trials, failure_cases(trials)); }
+[[nodiscard]] StudyCounts count(std::span<const Trial> trials);
 
 }  // namespace hpo::analysis
 

@@ -25,6 +25,9 @@ public:
     T& emplace() { return *(value_ = std::make_unique<T>()); }
     void reset() noexcept { value_.reset(); }
 
+    /// A copy.
+    operator std::optional<T>() const { return value_ ? std::optional<T>{*value_} : std::nullopt; }
+
     [[nodiscard]] bool has_value() const noexcept { return value_ != nullptr; }
     [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
     [[nodiscard]] T& operator*() noexcept { return *value_; }

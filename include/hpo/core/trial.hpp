@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "hpo/base/flat_map.hpp"
 #include "hpo/base/heap_optional.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/core/attributes.hpp"
@@ -30,11 +30,16 @@ inline constexpr std::array<std::string_view, 5> trial_state_names{"RUNNING", "C
 [[nodiscard]] constexpr std::string_view to_text(TrialState state) { return trial_state_names[static_cast<std::size_t>(state)]; }
 [[nodiscard]] constexpr bool is_finished(TrialState state) { return state != TrialState::running && state != TrialState::waiting; }
 
+/// Intermediate values by their step.
+using StepValues = FlatMap<std::int64_t, double>;
+/// Constraint values by their name. A value above 0 is a violation.
+using Constraints = FlatMap<std::string, double>;
+
 /// One launch of a trial under one plan. Attempts are kept for the post-mortem.
 struct Attempt {
     int index = 0;  ///< 0, 1, ... within the trial
     ExecutionPlan plan;
-    std::optional<ParamSet> changed_params;      ///< set if a recovery rule changed parameters
+    HeapOptional<ParamSet> changed_params;       ///< set if a recovery rule changed parameters
     std::optional<Estimate> estimate;            ///< the guard's estimate before launch
     std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device, as the guard saw it; nullopt: not limited
     std::string device_name;                     ///< RunsOn::device_name
@@ -52,7 +57,7 @@ struct Attempt {
     bool approximate = false;
     std::string decision;  ///< the recovery policy's answer in words
     std::vector<MemoryMark> memory;
-    std::map<std::int64_t, double> reports;  ///< intermediate values that a later attempt reports again; all others are the trial's
+    StepValues reports;  ///< intermediate values that a later attempt reports again; all others are the trial's
 };
 
 /// A trial: the suggested parameters and their result.
@@ -61,12 +66,12 @@ struct Trial {
     std::int64_t number = -1;  ///< 0, 1, ... within the study
     TrialState state = TrialState::running;
     ParamSet params;
-    std::vector<double> values;                   ///< one for each objective if complete; a pruned trial may have one
-    std::map<std::int64_t, double> intermediate;  ///< by step
+    std::vector<double> values;  ///< one for each objective if complete; a pruned trial may have one
+    StepValues intermediate;
     Attributes user_attributes;
     Attributes system_attributes;
-    std::vector<std::pair<std::string, Value>> fixed;        ///< values that an enqueued trial prescribes for its parameters
-    std::map<std::string, double, std::less<>> constraints;  ///< by name; a value above 0 is a violation
+    std::vector<std::pair<std::string, Value>> fixed;  ///< values that an enqueued trial prescribes for its parameters
+    Constraints constraints;
     std::optional<Time> started;
     std::optional<Time> completed;
     std::vector<Attempt> attempts;

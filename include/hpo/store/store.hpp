@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -105,10 +104,9 @@ public:
 
 /// Takes the reports after `last_kept` out of a trial's reports and returns them. A later attempt that goes on from there tells them again.
 /// If `last_kept` is nullopt, it takes all reports.
-[[nodiscard]] inline std::map<std::int64_t, double> take_superseded(std::map<std::int64_t, double>& reports,
-                                                                    std::optional<std::int64_t> last_kept) {
+[[nodiscard]] inline StepValues take_superseded(StepValues& reports, std::optional<std::int64_t> last_kept) {
     const auto first = last_kept ? reports.upper_bound(*last_kept) : reports.begin();
-    std::map<std::int64_t, double> superseded(first, reports.end());
+    StepValues superseded(first, reports.end());
     reports.erase(first, reports.end());
     return superseded;
 }

@@ -123,8 +123,7 @@ void check_store_contract(MakeStore&& make_store) {
         second.outcome = OutcomeKind::complete;
         store.end_attempt(trial, second);
         trial.attempts = {first, second};
-        for (const auto& [step, value] :
-             std::map<std::int64_t, double>{{0, 1.5}, {7, nan}, {8, infinity}, {9, -infinity}, {1'000'000'000'000, 0.1}}) {
+        for (const auto& [step, value] : StepValues{{0, 1.5}, {7, nan}, {8, infinity}, {9, -infinity}, {1'000'000'000'000, 0.1}}) {
             store.report(trial, {step, value});
             trial.intermediate[step] = value;
         }
@@ -157,7 +156,7 @@ void check_store_contract(MakeStore&& make_store) {
         const Trial trial = store.begin_trial(study.id, std::nullopt);
         store.report(trial, {3, 1.0});
         store.report(trial, {3, 2.0});
-        CHECK(all_trials(store, study).at(0).intermediate == std::map<std::int64_t, double>{{3, 2.0}});
+        CHECK(all_trials(store, study).at(0).intermediate == StepValues{{3, 2.0}});
     }
     SECTION("a new attempt restarts the reports, and the old ones stay with theirs") {
         const Study study = store.open_study("s", one, Store::Open::create);
@@ -170,7 +169,7 @@ void check_store_contract(MakeStore&& make_store) {
         store.restart_reports(trial, attempt, std::nullopt);
         store.report(trial, {0, 9.0});
         const Trial stored = all_trials(store, study).at(0);
-        CHECK(stored.intermediate == std::map<std::int64_t, double>{{0, 9.0}});
+        CHECK(stored.intermediate == StepValues{{0, 9.0}});
         attempt.reports = {{0, 1.0}, {1, infinity}, {2, nan}};
         CHECK(text_of(stored.attempts.at(0)) == text_of(attempt));
     }
@@ -187,8 +186,8 @@ void check_store_contract(MakeStore&& make_store) {
         store.begin_attempt(trial, second);
         store.restart_reports(trial, second, 7);
         const Trial stored = all_trials(store, study).at(0);
-        CHECK(stored.intermediate == std::map<std::int64_t, double>{{0, 0.0}, {1, 1.0}, {2, 2.0}, {3, 9.0}});
-        CHECK(stored.attempts.at(0).reports == std::map<std::int64_t, double>{{3, 3.0}, {4, 4.0}});
+        CHECK(stored.intermediate == StepValues{{0, 0.0}, {1, 1.0}, {2, 2.0}, {3, 9.0}});
+        CHECK(stored.attempts.at(0).reports == StepValues{{3, 3.0}, {4, 4.0}});
         CHECK(stored.attempts.at(1).reports.empty());
     }
     SECTION("memory marks may come while the attempt runs, with its end, or both") {

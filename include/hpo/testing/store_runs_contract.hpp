@@ -93,7 +93,7 @@ inline void check_store_runs(Store& store) {
         CHECK(first->number == 1);
         CHECK(first->state == TrialState::running);
         CHECK(first->params == lost.params);
-        CHECK(first->intermediate == std::map<std::int64_t, double>{{0, 0.5}, {1, 0.5}});
+        CHECK(first->intermediate == StepValues{{0, 0.5}, {1, 0.5}});
         CHECK(first->user_attributes == Attributes{{"who", "\"me\""}});
         CHECK(first->system_attributes == Attributes{{"failed_trial", "0"}, {"retry_history", "[0]"}});
         CHECK_FALSE(retry_of_one(lost, 9));  // a retry exists already

@@ -17,8 +17,7 @@
 namespace hpo::tuner {
 
 /// A study's trials in memory and in its store. Every change goes through this class, so both stay equal. A trial's number is its index.
-/// Of finished trials, tracebacks lie in the store alone, and so do memory marks, except those that tell held memory. Only a post-mortem
-/// reads them, and they would fill the memory.
+/// The details of finished trials lie in the store alone (tuner/finished_trial.hpp).
 class Bookkeeping {
 public:
     Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer);
@@ -126,7 +125,6 @@ private:
     [[nodiscard]] std::optional<std::int64_t> run_id() const { return run_ ? std::optional{run_->id} : std::nullopt; }
     [[nodiscard]] static Quota quota(const Wanted& wanted);
     std::optional<std::int64_t> take_in(std::optional<Trial> begun);
-    static void drop_details(Trial& finished);
     void recount();
 
     Store& store_;

@@ -25,11 +25,11 @@ using NamedDistributions = std::vector<std::pair<std::string, Distribution>>;
 
 /// How a trial ended, as the caller tells it.
 struct Told {
-    TrialState state = TrialState::complete;                   ///< complete, pruned or fail
-    std::vector<double> values{};                              ///< one for each objective if complete, else none
-    std::map<std::string, double, std::less<>> constraints{};  ///< by name; a value above 0 is a violation
-    Attributes attributes{};                                   ///< for the trial's user attributes
-    std::string error{};                                       ///< of a failed trial: its message, which is classified
+    TrialState state = TrialState::complete;  ///< complete, pruned or fail
+    std::vector<double> values{};             ///< one for each objective if complete, else none
+    Constraints constraints{};
+    Attributes attributes{};  ///< for the trial's user attributes
+    std::string error{};      ///< of a failed trial: its message, which is classified
 };
 
 /// Why trials end that were not told.

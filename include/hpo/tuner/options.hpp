@@ -80,7 +80,7 @@ struct TuneOptions {
 /// What a finished call of `optimize` returns.
 struct TuneResult {
     Study study;
-    std::vector<Trial> trials;  ///< without the tracebacks and most memory marks of finished ones, which the store has
+    std::vector<Trial> trials;  ///< without the details of finished ones (tuner/finished_trial.hpp), which the store has
     bool interrupted = false;
     std::optional<BreakerTrip> broken{};  ///< why the breaker ended the run before all trials were done
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,9 +68,13 @@ namespace hpo::analysis::inline cases {
 /// The trial's highest measured use of its device, in any of its attempts.
 [[nodiscard]] std::optional<std::int64_t> peak_of(const Trial& trial);
 
-/// Every failed attempt of the finished trials, in order of trial and attempt. Running and waiting trials have none. Causes are those that
-/// the failure itself shows. explain_by_history adds what other trials show (analysis/cases/history_cause.hpp). `log` adds what the
-/// program's own log says, also about trials that are still RUNNING.
+/// Visits each trial with its failed attempts, in order. Holds the cases of one trial at a time. Running and waiting trials have none.
+/// Causes are those that the failure itself shows. `log` adds what the program's own log says, also about trials that are still RUNNING.
+void each_with_failure_cases(std::span<const Trial> trials, const ToldFailures& log,
+                             const std::function<void(const Trial&, std::vector<FailureCase>)>& visit);
+
+/// Every failed attempt, in order of trial and attempt. explain_by_history adds the causes that other trials show
+/// (analysis/cases/history_cause.hpp).
 [[nodiscard]] std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log = {});
 
 }  // namespace hpo::analysis::cases

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "hpo/analysis/cases/finite_values.hpp"
 #include "hpo/analysis/study_counts.hpp"
@@ -68,6 +69,12 @@ HPO_INLINE StudyCounts count(std::span<const Trial> trials, std::span<const Fail
         counts.add(trial, cases.subspan(begin, end - begin));
         begin = end;
     }
+    return counts;
+}
+
+HPO_INLINE StudyCounts count(std::span<const Trial> trials) {
+    StudyCounts counts;
+    each_with_failure_cases(trials, {}, [&](const Trial& trial, const std::vector<FailureCase>& cases) { counts.add(trial, cases); });
     return counts;
 }
 

@@ -150,7 +150,7 @@ HPO_INLINE void InMemory::end_attempt(const Trial& trial, const Attempt& attempt
 HPO_INLINE void InMemory::restart_reports(const Trial& trial, const Attempt& superseded, std::optional<std::int64_t> last_kept) {
     Trial& stored = own(trial);
     Attempt& attempt = merge_attempt(stored, superseded);
-    for (auto& [step, value] : take_superseded(stored.intermediate, last_kept)) attempt.reports[step] = value;
+    for (const auto& [step, value] : take_superseded(stored.intermediate, last_kept)) attempt.reports[step] = value;
 }
 
 HPO_INLINE void InMemory::memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) {

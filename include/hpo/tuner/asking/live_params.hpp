@@ -34,7 +34,7 @@ public:
             return {.error = error.what()};
         }
         Trial& trial = books_.trial(number);
-        std::optional<ParamSet>& changed = trial.attempts.back().changed_params;
+        HeapOptional<ParamSet>& changed = trial.attempts.back().changed_params;
         const Param* const launched = params_of(trial, trial.attempts.back()).find(name);
         const auto expected = launched ? to_internal(wanted, launched->value()) : std::nullopt;
         double internal = 0;

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "hpo/base/inline.hpp"
-#include "hpo/core/memory_leak.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/finished_trial.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
 
 namespace hpo::tuner {
@@ -205,15 +205,6 @@ HPO_INLINE void Bookkeeping::read_others() {
     if (!store_.refresh(study_.id, trials_)) return;
     recount();
     observer_.others_changed(trials_);
-}
-
-HPO_INLINE void Bookkeeping::drop_details(Trial& finished) {
-    for (Attempt& attempt : finished.attempts) {
-        std::erase_if(attempt.memory, [](const MemoryMark& mark) { return !tells_held(mark); });
-        attempt.memory.shrink_to_fit();
-        if (attempt.failure) attempt.failure->traceback = {};
-    }
-    finished.attempts.shrink_to_fit();
 }
 
 HPO_INLINE void Bookkeeping::recount() {

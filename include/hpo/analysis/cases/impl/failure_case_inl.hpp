@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -172,11 +174,12 @@ HPO_INLINE std::optional<std::int64_t> peak_of(const Trial& trial) {
     return peak_attribute(trial.user_attributes);
 }
 
-HPO_INLINE std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log) {
-    std::vector<FailureCase> cases;
+HPO_INLINE void each_with_failure_cases(std::span<const Trial> trials, const ToldFailures& log,
+                                        const std::function<void(const Trial&, std::vector<FailureCase>)>& visit) {
     const auto repeated = detail::repeated_trials(trials);
     OrdinaryTexts ordinary{trials};
     for (const Trial& trial : trials) {
+        std::vector<FailureCase> cases;
         for (const Attempt& attempt : trial.attempts) {
             if (!attempt.failure) continue;
             FailureCase entry{.trial = &trial,
@@ -193,8 +196,7 @@ HPO_INLINE std::vector<FailureCase> failure_cases(std::span<const Trial> trials,
             entry.recovered = ran && !trial.attempts.back().failure;
             cases.push_back(std::move(entry));
         }
-        if (!trial.attempts.empty()) continue;
-        if (auto told = detail::told_failure(trial, log, ordinary)) {
+        if (auto told = trial.attempts.empty() ? detail::told_failure(trial, log, ordinary) : std::nullopt) {
             FailureCase entry{.trial = &trial,
                               .failure = std::move(told->failure),
                               .seconds = detail::trial_seconds(trial),
@@ -208,11 +210,20 @@ HPO_INLINE std::vector<FailureCase> failure_cases(std::span<const Trial> trials,
             entry.caught = trial.state == TrialState::complete;
             cases.push_back(std::move(entry));
         }
+        for (FailureCase& entry : cases) {
+            if (is_memory(entry.failure.kind) && !entry.failure.cause)
+                explain_oom(entry.failure, {.at_start = entry.at_start, .capacity = {}});
+        }
+        visit(trial, std::move(cases));
     }
-    for (FailureCase& entry : cases) {
-        if (is_memory(entry.failure.kind) && !entry.failure.cause) explain_oom(entry.failure, {.at_start = entry.at_start, .capacity = {}});
-    }
-    return cases;
+}
+
+HPO_INLINE std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log) {
+    std::vector<FailureCase> all;
+    each_with_failure_cases(trials, log, [&](const Trial&, std::vector<FailureCase> cases) {
+        all.insert(all.end(), std::make_move_iterator(cases.begin()), std::make_move_iterator(cases.end()));
+    });
+    return all;
 }
 
 }  // namespace hpo::analysis::cases

@@ -69,7 +69,7 @@ HPO_INLINE Connection::Connection(std::string path, Options options)
             throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
         }
         // The system keeps the file's pages, so a larger cache saves little time. It would fill the memory of a long run.
-        database_->exec("PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
+        database_->exec("PRAGMA cache_size = -500; PRAGMA temp_store = MEMORY");
     });
     opened_ = file_identity(path_);
 }

@@ -31,7 +31,7 @@ HPO_INLINE void extract_constraints(Trial& trial) {
     if (list == trial.system_attributes.end()) return;
     const Json values = parse_json(list->second);
     if (!values.is_array()) return;
-    std::map<std::string, double, std::less<>> numbered;
+    Constraints numbered;
     for (const Json& item : values) {
         const auto value = json_number(item);
         if (!value) return;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "hpo/core/trial.hpp"
+
+namespace hpo::tuner {
+
+/// Drops from a finished trial what only a post-mortem reads, and gives the memory back. The store has it all. A long run then keeps every
+/// trial for its policies without filling the memory. What is dropped:
+///
+/// - tracebacks
+/// - the message and the evidence of a failure that another attempt followed; its kind, cause and figures stay
+/// - the neighbours in a failure's memory reading
+/// - memory marks, except those that tell held memory (core/memory_leak.hpp)
+/// - the parts of estimates, except the margin and the context, which guards subtract (memory/predicted_estimate.hpp)
+void drop_details(Trial& finished);
+
+}  // namespace hpo::tuner
+
+#ifndef HPO_COMPILED
+#include "hpo/tuner/impl/finished_trial_inl.hpp"
+#endif

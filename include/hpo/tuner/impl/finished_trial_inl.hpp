@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/core/memory_leak.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/tuner/finished_trial.hpp"
+
+namespace hpo::tuner {
+
+/// Clears a text or a list and frees its memory. An assignment of an empty one would keep the memory.
+HPO_INLINE void free_all(auto& container) {
+    container.clear();
+    container.shrink_to_fit();
+}
+
+HPO_INLINE void drop_details(Failure& failure, bool is_last) {
+    free_all(failure.traceback);
+    free_all(failure.memory.neighbours);
+    if (!is_last) {
+        free_all(failure.message);
+        free_all(failure.evidence);
+    }
+    failure.message.shrink_to_fit();
+    failure.evidence.shrink_to_fit();
+}
+
+HPO_INLINE void drop_details(Attempt& attempt, bool is_last) {
+    if (attempt.failure) drop_details(*attempt.failure, is_last);
+    if (attempt.estimate) {
+        std::erase_if(attempt.estimate->parts,
+                      [](const EstimatePart& part) { return part.name != memory::margin_part && part.name != memory::context_part; });
+        attempt.estimate->parts.shrink_to_fit();
+    }
+    std::erase_if(attempt.memory, [](const MemoryMark& mark) { return !tells_held(mark); });
+    attempt.memory.shrink_to_fit();
+    attempt.decision.shrink_to_fit();
+    attempt.reports.shrink_to_fit();
+}
+
+HPO_INLINE void drop_details(Trial& finished) {
+    for (Attempt& attempt : finished.attempts) drop_details(attempt, &attempt == &finished.attempts.back());
+    finished.attempts.shrink_to_fit();
+    finished.intermediate.shrink_to_fit();
+    finished.constraints.shrink_to_fit();
+    for (auto& [name, json] : finished.user_attributes) json.shrink_to_fit();
+}
+
+}  // namespace hpo::tuner
