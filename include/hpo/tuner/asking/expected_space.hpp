@@ -7,7 +7,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/space/space_trial.hpp"
 
-namespace hpo::tuner {
+namespace hpo::tuner::inline asking {
 
 /// How many of the latest finished trials `ask_expected` compares.
 inline constexpr std::size_t most_compared_trials = 200;
@@ -18,7 +18,7 @@ inline constexpr std::size_t most_compared_trials = 200;
 /// O(parameters^2 * most_compared_trials).
 void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier);
 
-}  // namespace hpo::tuner
+}  // namespace hpo::tuner::asking
 
 #ifndef HPO_COMPILED
 #include "hpo/tuner/asking/impl/expected_space_inl.hpp"

@@ -9,7 +9,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/tuner/asking/expected_space.hpp"
 
-namespace hpo::tuner {
+namespace hpo::tuner::inline asking {
 namespace expected {
 
 /// The latest trials that asked for parameters, latest first. A trial that an error cut short did not ask for all of them, so it counts
@@ -57,4 +57,4 @@ HPO_INLINE void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier) 
     }
 }
 
-}  // namespace hpo::tuner
+}  // namespace hpo::tuner::asking
