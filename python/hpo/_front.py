@@ -108,6 +108,10 @@ class Handler:
         """The study's own sampler draws a parameter."""
         raise NotImplementedError
 
+    def judge(self, number: int) -> bool:
+        """Whether the study's own pruner ends a trial after its latest report."""
+        raise NotImplementedError
+
     def wants_to_stop(self) -> bool:
         """A callback has called study.stop()."""
         return False
@@ -243,13 +247,15 @@ class _Loop:
                 if self._wants_seen:
                     self._connection.say({"op": "seen", "trial": message["trial"]})
         elif op == "begin":
-            self._by_sampler(message, "proposed", lambda: {"params": self._handler.begin(message["trial"])}, {"params": {}})
+            self._by_policy(message, "proposed", lambda: {"params": self._handler.begin(message["trial"])}, {"params": {}})
         elif op == "draw":
-            self._by_sampler(message, "drawn", lambda: {"value": self._handler.draw(message)}, {})
+            self._by_policy(message, "drawn", lambda: {"value": self._handler.draw(message)}, {})
+        elif op == "judge":
+            self._by_policy(message, "judged", lambda: {"prune": self._handler.judge(message["trial"])}, {})
         elif op == "ended":
             self._ended = message
 
-    def _by_sampler(self, message: Dict[str, Any], op: str, ask: Callable[[], Dict[str, Any]], without: Dict[str, Any]) -> None:
+    def _by_policy(self, message: Dict[str, Any], op: str, ask: Callable[[], Dict[str, Any]], without: Dict[str, Any]) -> None:
         told = {**without, "error": "interrupted"}
         try:
             told = ask()

@@ -167,6 +167,9 @@ class _Call(_front.Handler):
     def draw(self, told: Dict[str, Any]) -> Any:
         return self._sampler.draw(told["trial"], told["name"], told["distribution"])
 
+    def judge(self, number: int) -> bool:
+        return self._optuna.own_pruner_ends(self._study, number)
+
     def in_program_of_one_attempt(self) -> None:
         """The program was started for one attempt of a trial, because it could not be copied. Earlier calls return at once."""
         studies = json.loads(os.environ["HPO_OPTIMIZE_STUDIES"])

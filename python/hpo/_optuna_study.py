@@ -42,7 +42,9 @@ def url_of(store: str) -> str:
 
 def opened_store(url: str) -> Any:
     """A storage of Optuna's over a file that others write at the same time."""
-    storage = optuna.storages.RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 60}})
+    # Optuna before 3.2 does not know the revision that hpo writes, although the tables are the same.
+    is_old = tuple(int(part) for part in optuna.__version__.split(".")[:2]) < (3, 2)
+    storage = optuna.storages.RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 60}}, skip_compatibility_check=is_old)
     return optuna.storages.get_storage(storage)
 
 
@@ -209,6 +211,7 @@ class OwnSampler:
             study.sampler.before_trial(shown, trial)
         space = study.sampler.infer_relative_search_space(shown, trial)
         values = study.sampler.sample_relative(shown, trial, space)
+        trial.system_attrs = frozen_trial(study, number).system_attrs  # the sampler may have written to the storage
         return {
             name: {"value": _kinds.plain_value(value), "distribution": _kinds.told(KINDS, space[name])}
             for name, value in values.items()
@@ -239,6 +242,12 @@ class OwnSampler:
             study.sampler.after_trial(optuna.pruners._filter_study(study, trial), trial, trial.state, trial.values)
         finally:
             del backend.check_trial_is_updatable
+
+
+def own_pruner_ends(study: Any, number: int) -> bool:
+    """The verdict of the study's own pruner on a running trial, after its latest report."""
+    study._thread_local.cached_all_trials = None
+    return bool(study.pruner.prune(study, frozen_trial(study, number)))
 
 
 def frozen_trial(study: Any, number: int) -> Any:

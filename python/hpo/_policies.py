@@ -82,7 +82,7 @@ def pruner_of(pruner: Any, several_objectives: bool) -> Told:
     if several_objectives or name == "NopPruner":
         return {"name": "none", "options": {}}, ""
     if name not in ("MedianPruner", "PercentilePruner"):
-        return None, f"hpo has no {type(pruner).__name__}"
+        return None, f"hpo has no {type(pruner).__name__}, so the study's own pruner goes on judging"
     try:
         options = {
             "startup_trials": pruner._n_startup_trials,
@@ -93,5 +93,5 @@ def pruner_of(pruner: Any, several_objectives: bool) -> Told:
         if name == "PercentilePruner":
             options["percentile"] = pruner._percentile
     except AttributeError:
-        return None, f"hpo cannot read the options of {name} of this version of Optuna"
+        return None, f"hpo cannot read the options of {name} of this version of Optuna, so the study's own pruner goes on judging"
     return {"name": "median" if name == "MedianPruner" else "percentile", "options": options}, ""
