@@ -150,7 +150,7 @@ TEST_CASE("wrong use is one line that says where, what and what would be right")
     const std::vector<Mistake> mistakes{
         {{"rum", "bowl.lua"}, 2, "unknown command 'rum'; did you mean 'run'?"},
         {{"rum", "--help"}, 2, "unknown command 'rum'; did you mean 'run'?"},
-        {{"run"}, 2, "SCRIPT is required"},
+        {{"run"}, 2, "got neither a script nor a program; expected SCRIPT, FILE.py:NAME, or -- PROGRAM ARGUMENTS"},
         {{"run", "missing.lua"}, 2, "missing.lua: cannot be read"},
         {{"run", "bowl.lua", "--sampler", "tpee"}, 2, "--sampler: unknown sampler 'tpee'; did you mean 'tpe'?"},
         {{"run", "bowl.lua", "--sampler", "random:x=1"}, 2, "--sampler"},

@@ -90,7 +90,7 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
     REQUIRE(got.failure);
     CHECK(encode(*got.failure) == encode(*sent.failure));
     CHECK(got.failure->message == sent.failure->message);
-    CHECK(encode(sent).size() == 10);
+    CHECK(encode(sent).size() == 11);
     CHECK(encode(*sent.failure).size() == 12);
     CHECK(encode(full_reading()).size() == 8);
 }

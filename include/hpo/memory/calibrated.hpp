@@ -30,9 +30,11 @@ namespace hpo::memory {
 /// is enough. Without ventures, noise in predictions would rule out some configurations at the edge of memory, where the best ones often
 /// are.
 ///
-/// Without a prediction or a shape, the base is what the study's own peaks show (learned/learned_peaks.hpp), at the (1 - risk) quantile. It
-/// gives the whole device to an attempt that fits it with a probability of at least one half. So it does to every attempt before enough is
-/// known. If ended attempts told no memory, nothing is estimated.
+/// Without a prediction or a shape, the base is what the study's own peaks show (learned/learned_peaks.hpp), at the (1 - risk) quantile.
+/// Before enough is known, every attempt gets the whole device. An attempt that may exceed the device is a venture. While the first
+/// `learning_attempts` run, it needs a probability of one half that it fits. After that, the share of attempts that run out of memory is
+/// kept near `risk`: each attempt adds so much to what ventures may risk, and each that ran out of memory takes 1 away. If ended attempts
+/// told no memory, nothing is estimated.
 ///
 /// Design note: the state learned from the history is kept between calls, so that an estimate costs only what is new in the history. The
 /// estimate depends on the query alone. Thread safety: none.
@@ -40,6 +42,7 @@ class Calibrated {
 public:
     static constexpr std::string_view name = "calibrated";
     static constexpr std::string_view summary = "learns from every attempt how far predictions are off, and keeps to a risk";
+    static constexpr std::size_t learning_attempts = 20;  ///< with a learned peak, before their risk is kept to
     struct Config {
         double risk = 0.01;
         std::string base = "dry_run";
@@ -63,8 +66,11 @@ public:
     [[nodiscard]] bool carries() const { return carries_; }
 
 private:
-    static constexpr double most_log = 4;           ///< bounds the quantile: a factor of 55
-    static constexpr double most_risk = 0.99999;    ///< of one venture; a proposal that is more likely to fail is not worth an attempt
+    static constexpr double most_log = 4;         ///< bounds the quantile: a factor of 55
+    static constexpr double most_risk = 0.99999;  ///< of one venture; a proposal that is more likely to fail is not worth an attempt
+    /// With so much for each refusal in a row, a venture is allowed that the saved risk does not cover. Else a study all of whose proposals
+    /// are at the edge of the device would end.
+    static constexpr double risk_of_refusal = 0.002;
     static constexpr double repeats_within = 0.05;  ///< the same work may take more than before by this much, as a logarithm
 
     [[nodiscard]] static Evidence evidence_of(const std::string& base);
@@ -79,9 +85,11 @@ private:
     /// A base for an attempt without a prediction or a shape.
     struct LearnedBase {
         Estimate estimate;
-        bool may_fit = false;  ///< more likely than not the device is large enough
+        double excess_risk = 1;  ///< probability that the device is too small
     };
     [[nodiscard]] LearnedBase learned_base(const MemoryQuery& query) const;
+    /// The probability of running out of memory that an attempt with a learned peak may have on the whole device.
+    [[nodiscard]] double allowed_excess_risk(const History& history) const;
 
     double risk_;
     Evidence evidence_;

@@ -27,12 +27,12 @@ HPO_INLINE Calibrated::Calibrated(Config config)
 
 HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     Estimate estimate = query.prediction ? bare_estimate(*query.prediction) : formula_.estimate(query);
-    bool may_fit = false;
+    std::optional<double> excess_risk;  // of a learned base
     if (!estimate.need && !query.profile && query.capacity_bytes) {
         LearnedBase base = learned_base(query);
         if (base.estimate.source != learned_source) return base.estimate;
         estimate = std::move(base.estimate);
-        may_fit = base.may_fit;
+        excess_risk = base.excess_risk;
     }
     if (!estimate.need) return estimate;
     const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
@@ -47,8 +47,13 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
         const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
         const auto known = measured_before(query.history, {group, query.plan, bare});
         const double most = ventures_ ? std::min(most_risk, unspent_risk(query.history, risk_)) : 0;
-        if (may_fit || (known && *known + repeats_within <= room)) {
+        if (known && *known + repeats_within <= room) {
             estimate.need = query.capacity_bytes;
+        } else if (excess_risk) {
+            if (*excess_risk <= allowed_excess_risk(query.history)) {
+                estimate.need = query.capacity_bytes;
+                risk = std::max(risk_, *excess_risk);
+            }
         } else if (most > risk_ && quantile(most) <= room) {
             double too_little = risk_;
             risk = most;
@@ -82,8 +87,30 @@ HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& q
     constexpr double most_bytes = 0x1.0p62;
     base.estimate.need = static_cast<std::int64_t>(std::min(std::exp(answer.log_bytes.mean + reach), most_bytes));
     base.estimate.source = learned_source;
-    base.may_fit = std::exp(answer.log_bytes.mean) <= static_cast<double>(*query.capacity_bytes);
+    const double room = std::log(static_cast<double>(*query.capacity_bytes)) - answer.log_bytes.mean;
+    base.excess_risk = 0.5 * std::erfc(room / std::sqrt(2 * answer.log_bytes.variance));
     return base;
+}
+
+HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const {
+    constexpr double while_learning = 0.5;
+    std::size_t attempts = 0;
+    double left = 0;
+    std::optional<Time> latest;
+    for (const Trial& trial : history.trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (attempt.started && (!latest || *attempt.started > *latest)) latest = attempt.started;
+            if (!attempt.estimate || ++attempts <= learning_attempts) continue;
+            left += risk_;
+            if (!attempt.outcome) left -= 1 - attempt.estimate->confidence;
+            else if (least_need(attempt)) left -= 1;
+        }
+    }
+    if (attempts < learning_attempts) return while_learning;
+    if (!ventures_) return risk_;
+    const auto is_in_a_row = [&](const Rejection& rejection) { return !latest || rejection.at > *latest; };
+    const auto in_a_row = std::ranges::count_if(history.rejections, is_in_a_row);
+    return std::clamp(std::max(left, risk_of_refusal * static_cast<double>(in_a_row)), risk_, while_learning);
 }
 
 HPO_INLINE Evidence Calibrated::evidence_of(const std::string& base) {

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// What learned peaks are worth to programs of which nothing is known: 150 simulated trials of five kinds of programs, admitted by the guard
+// `calibrated` with peaks that it learns from the study's own trials, against a packer that knows every peak beforehand. The clock is
+// simulated; the guard is the real one.
+//
+//   learned_makespan [SEEDS=20] [FIRST=1] [NOISE=10]     noise in per cent
+//
+// - The five kinds and their parameters are those of tests/memory/learned_test.cpp. A peak is the law's times exp(N(0, NOISE)). The device
+// is
+//   so large that three proposals of ten exceed it. Of those, nothing but the refusal is ever seen.
+// - A trial takes exp(N(0, 0.5)) minutes alone, whatever runs beside it, and reaches its peak after three tenths of that.
+// - At most eight trials are on the device or wait for it, in their order; a later one may start where an earlier one does not fit.
+// - A trial that needs more than its reservation is ended at its peak, and comes back with half as much again, or with all it was seen to
+//   need, if that is more. One that needs more than the device is ended, and does not come back.
+// - Neither packer runs what it refuses. The packer that knows every peak refuses all that do not fit.
+// The last table is the cost of one estimate in a study of 5,000 trials, with the fits that new trials cause.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/number_argument.hpp"
+#include "hpo/memory/calibrated.hpp"
+#include "hpo/memory/calibration/normal_tail.hpp"
+#include "hpo/memory/learned/learned_peaks.hpp"
+
+namespace {
+
+using namespace hpo;  // NOLINT(google-build-using-namespace): many of its types
+
+constexpr double mib = 1 << 20;
+constexpr int trials = 150, learning = 20, slots = 8;
+constexpr double peak_at = 0.3;
+double noise = 0.1;  ///< standard deviation of the logarithm of a peak
+
+ParamSet draw(std::mt19937_64& random) {
+    ParamSet params;
+    const auto at = [&](const std::vector<Value>& choices) { return static_cast<double>(random() % choices.size()); };
+    const std::vector<Value> batches{std::int64_t{8}, std::int64_t{16}, std::int64_t{32}, std::int64_t{64}, std::int64_t{128}};
+    params.set("batch", CategoricalDistribution{batches}, at(batches));
+    params.set("width", IntDistribution{.low = 64, .high = 1024, .log = true}, 64 * std::exp2(static_cast<double>(random() % 5)));
+    params.set("depth", IntDistribution{.low = 1, .high = 8}, static_cast<double>(1 + random() % 8));
+    const std::vector<Value> kinds{std::string{"sgd"}, std::string{"adam"}};
+    params.set("optimizer", CategoricalDistribution{kinds}, at(kinds));
+    params.set("lr", FloatDistribution{.low = 1e-5, .high = 0.1, .log = true},
+               1e-5 * std::pow(10.0, static_cast<double>(random() % 40) / 10));
+    return params;
+}
+
+struct Law {
+    const char* name;
+    std::function<double(const ParamSet&)> bytes;
+};
+std::vector<Law> laws() {
+    const auto n = [](const ParamSet& p, const char* name) { return *p.number(name); };
+    const auto is_adam = [](const ParamSet& p) { return p.value("optimizer") == Value{std::string{"adam"}}; };
+    return {{"batch", [=](const ParamSet& p) { return mib * (200 + 6 * n(p, "batch")); }},
+            {"activations", [=](const ParamSet& p) { return mib * (150 + n(p, "batch") * n(p, "width") * n(p, "depth") / 800); }},
+            {"weights",
+             [=](const ParamSet& p) {
+                 const double weights = n(p, "width") * n(p, "width") * n(p, "depth") / 40000;
+                 return mib * (100 + weights * (is_adam(p) ? 4 : 2) + n(p, "batch") * n(p, "width") / 200);
+             }},
+            {"steps", [=](const ParamSet& p) { return mib * (is_adam(p) ? 900 : 400) * (n(p, "batch") > 32 ? 2 : 1); }},
+            {"constant", [=](const ParamSet&) { return mib * 300; }}};
+}
+
+struct Job {
+    ParamSet params;
+    double need = 0;     ///< bytes
+    double minutes = 0;  ///< alone
+};
+
+struct Workload {
+    std::vector<Job> jobs;
+    std::int64_t capacity = 0;
+};
+
+Workload workload(const Law& law, std::uint64_t seed) {
+    std::mt19937_64 random{seed};
+    std::normal_distribution<double> normal;
+    Workload work;
+    std::vector<double> needs;
+    for (int i = 0; i < trials; ++i) {
+        Job job{.params = draw(random)};
+        job.need = law.bytes(job.params) * std::exp(noise * normal(random));
+        job.minutes = std::exp(0.5 * normal(random));
+        needs.push_back(job.need);
+        work.jobs.push_back(std::move(job));
+    }
+    std::sort(needs.begin(), needs.end());
+    work.capacity = static_cast<std::int64_t>(needs[trials * 7 / 10]);
+    return work;
+}
+
+/// The study as the guard sees it.
+struct Study {
+    std::vector<Trial> seen;
+    std::vector<Direction> directions{Direction::minimize};
+    std::vector<Rejection> rejections;
+    int events = 0;
+    [[nodiscard]] Time next_time() { return Time{++events}; }
+    [[nodiscard]] History history() const { return {"s", directions, seen, rejections}; }
+    /// Begins an attempt. Returns the number of its trial.
+    std::size_t begin(const Job& job, const Estimate& estimate, std::int64_t capacity) {
+        Trial& trial = seen.emplace_back();
+        trial.number = static_cast<std::int64_t>(seen.size()) - 1;
+        trial.params = job.params;
+        Attempt& attempt = trial.attempts.emplace_back();
+        attempt.device_name = "cpu";
+        attempt.capacity_bytes = capacity;
+        attempt.estimate = estimate;
+        attempt.started = next_time();
+        return seen.size() - 1;
+    }
+    /// Ends it: with a peak, or because it took more than the limit.
+    void end(std::size_t number, double need, std::optional<std::int64_t> limit) {
+        Trial& trial = seen[number];
+        Attempt& attempt = trial.attempts.back();
+        const std::int64_t capacity = *attempt.capacity_bytes;
+        trial.state = limit ? TrialState::fail : TrialState::complete;
+        attempt.outcome = limit ? OutcomeKind::failed : OutcomeKind::complete;
+        if (!limit) {
+            attempt.peak_reserved = static_cast<std::int64_t>(need);
+            return;
+        }
+        const bool by_device = *limit >= capacity;
+        attempt.failure = Failure{
+            .kind = FailureKind::out_of_memory, .message = "out of memory", .cause = by_device ? OomCause::capacity : OomCause::limit};
+        attempt.failure->memory.capacity = capacity;
+        if (!by_device) attempt.failure->memory.limit = *limit;
+    }
+};
+
+struct Result {
+    double minutes = 0;
+    int launched = 0;       ///< after the first 20 attempts
+    int out_of_memory = 0;  ///< of these
+    int beyond_device = 0;  ///< of these, with the whole device
+    int refused_that_fit = 0;
+};
+
+/// Runs the jobs. `reservation(job)` returns bytes, or more than the capacity for a job that is refused. `started(job)` hears of an
+/// attempt, and `ended(job, reserved, fits)` how it ended.
+template <class Reservation, class Started, class Ended>
+Result run(const Workload& work, Reservation&& reservation, Started&& started, Ended&& ended) {
+    struct Attempted {
+        const Job* job;
+        double reserved, end;
+        bool fits;
+    };
+    struct Waiting {
+        const Job* job;
+        double reserved;
+    };
+    Result result;
+    std::vector<Attempted> running;
+    std::vector<Waiting> waiting;
+    std::size_t next = 0;
+    int attempts = 0;
+    const auto capacity = static_cast<double>(work.capacity);
+    const auto used = [&] {
+        double sum = 0;
+        for (const Attempted& each : running) sum += each.reserved;
+        return sum;
+    };
+    for (double now = 0;;) {
+        while (next < work.jobs.size() && running.size() + waiting.size() < slots) {
+            const Job& job = work.jobs[next];
+            const double reserved = reservation(job);
+            if (reserved <= capacity) waiting.push_back({&job, reserved});
+            else result.refused_that_fit += job.need <= capacity ? 1 : 0;
+            ++next;
+        }
+        for (std::size_t i = 0; i < waiting.size();) {
+            if (used() + waiting[i].reserved > capacity) {
+                ++i;
+                continue;
+            }
+            const Waiting starting = waiting[i];
+            waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+            const bool fits = starting.job->need <= starting.reserved;
+            if (++attempts > learning) {
+                ++result.launched;
+                result.out_of_memory += fits ? 0 : 1;
+                result.beyond_device += !fits && starting.reserved >= capacity ? 1 : 0;
+            }
+            started(*starting.job);
+            running.push_back({starting.job, starting.reserved, now + starting.job->minutes * (fits ? 1 : peak_at), fits});
+        }
+        if (running.empty()) {
+            if (next >= work.jobs.size() && waiting.empty()) return result;
+            continue;
+        }
+        const auto first = std::min_element(running.begin(), running.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+        const Attempted done = *first;
+        running.erase(first);
+        result.minutes = now = done.end;
+        ended(*done.job, done.reserved, done.fits);
+        if (!done.fits && done.reserved < capacity)
+            waiting.insert(waiting.begin(), {done.job, std::min(capacity, std::max(1.5 * done.reserved, done.job->need))});
+    }
+}
+
+Result run_learned(const Workload& work) {
+    const memory::Calibrated guard;
+    Study study;
+    struct Known {
+        Estimate estimate;
+        std::size_t trial = 0;
+    };
+    std::map<const Job*, Known> known;
+    const ExecutionPlan plan;
+    return run(
+        work,
+        [&](const Job& job) {
+            Estimate estimate = guard.estimate({.params = job.params,
+                                                .plan = plan,
+                                                .capacity_bytes = work.capacity,
+                                                .history = study.history(),
+                                                .runs_on = {"cpu", "command"},
+                                                .smallest_plan = true});
+            const auto reserved = estimate.need.value_or(work.capacity);
+            if (reserved > work.capacity) study.rejections.push_back({.params = job.params, .estimate = estimate, .at = study.next_time()});
+            known[&job].estimate = std::move(estimate);
+            return static_cast<double>(reserved);
+        },
+        [&](const Job& job) { known.at(&job).trial = study.begin(job, known.at(&job).estimate, work.capacity); },
+        [&](const Job& job, double reserved, bool fits) {
+            study.end(known.at(&job).trial, job.need, fits ? std::nullopt : std::optional{static_cast<std::int64_t>(reserved)});
+        });
+}
+
+Result run_knowing(const Workload& work) {
+    return run(
+        work, [&](const Job& job) { return job.need; }, [](const Job&) {}, [](const Job&, double, bool) {});
+}
+
+/// The share of peaks below each quantile of a prediction, after 30 trials.
+struct Coverage {
+    std::vector<double> below = std::vector<double>(3);
+    int all = 0;
+};
+constexpr double quantiles[] = {0.5, 0.8, 0.95};
+
+void cover(const Workload& work, Coverage& coverage) {
+    constexpr std::size_t seen = 30;
+    Study study;
+    for (std::size_t i = 0; i < seen; ++i) {
+        const Job& job = work.jobs[i];
+        study.end(study.begin(job, {}, work.capacity), job.need,
+                  job.need > static_cast<double>(work.capacity) ? std::optional{work.capacity} : std::nullopt);
+    }
+    memory::LearnedPeaks learned;
+    const ExecutionPlan plan;
+    for (std::size_t i = seen; i < work.jobs.size(); ++i) {
+        const Job& job = work.jobs[i];
+        const auto answer = learned.ask({.params = job.params, .plan = plan, .history = study.history(), .runs_on = {"cpu", "command"}});
+        if (answer.knowledge != memory::LearnedPeaks::Knowledge::enough) continue;
+        // Above the device nothing is ever measured: all that counts there is that the bound is above it, too.
+        const double shown = std::log(std::min(job.need, static_cast<double>(work.capacity)));
+        for (std::size_t k = 0; k < 3; ++k) {
+            const double bound = answer.log_bytes.mean + memory::normal_quantile(quantiles[k]) * std::sqrt(answer.log_bytes.variance);
+            coverage.below[k] += shown <= bound ? 1 : 0;
+        }
+        ++coverage.all;
+    }
+}
+
+void print_cost() {
+    constexpr int history = 5000, asked = 200;
+    std::mt19937_64 random{5};
+    const Law law = laws()[1];
+    Study study;
+    const std::int64_t capacity = std::int64_t{1} << 40;
+    const auto add = [&] {
+        Job job{.params = draw(random)};
+        job.need = law.bytes(job.params);
+        study.end(study.begin(job, {}, capacity), job.need, std::nullopt);
+    };
+    for (int i = 0; i < history; ++i) add();
+    const memory::Calibrated guard;
+    const ExecutionPlan plan;
+    std::vector<double> milliseconds;
+    for (int i = 0; i < asked; ++i) {
+        const ParamSet params = draw(random);
+        const auto begin = std::chrono::steady_clock::now();
+        const Estimate estimate = guard.estimate({.params = params,
+                                                  .plan = plan,
+                                                  .capacity_bytes = capacity,
+                                                  .history = study.history(),
+                                                  .runs_on = {"cpu", "command"},
+                                                  .smallest_plan = true});
+        milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+        if (!estimate.need) std::printf("no estimate\n");
+        add();
+    }
+    std::sort(milliseconds.begin(), milliseconds.end());
+    double sum = 0;
+    for (const double each : milliseconds) sum += each;
+    std::printf("\none estimate after each of %d trials that follow %d: mean %.2f ms, median %.2f, most %.1f\n", asked, history,
+                sum / asked, milliseconds[asked / 2], milliseconds.back());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bench::NumberArguments arguments{argc, argv, 3, "learned_makespan [SEEDS] [FIRST] [NOISE]"};
+    const long seeds = arguments.at(1, {.standard = 20, .least = 1});
+    const long first = arguments.at(2, {.standard = 1});
+    noise = static_cast<double>(arguments.at(3, {.standard = 10})) / 100;
+    std::printf("%-12s  %8s  %6s  %8s  %8s  %12s  %12s\n", "kind", "launched", "oom", "oom %", "device %", "refused, fit", "time by best");
+    Coverage coverage;
+    for (const Law& law : laws()) {
+        Result all;
+        double ratio = 0;
+        for (long seed = first; seed < first + seeds; ++seed) {
+            const Workload work = workload(law, static_cast<std::uint64_t>(seed));
+            const Result learned = run_learned(work);
+            all.launched += learned.launched;
+            all.out_of_memory += learned.out_of_memory;
+            all.beyond_device += learned.beyond_device;
+            all.refused_that_fit += learned.refused_that_fit;
+            ratio += learned.minutes / run_knowing(work).minutes;
+            cover(work, coverage);
+        }
+        std::printf("%-12s  %8d  %6d  %8.2f  %8.2f  %12d  %12.2f\n", law.name, all.launched, all.out_of_memory,
+                    100.0 * all.out_of_memory / all.launched, 100.0 * all.beyond_device / all.launched, all.refused_that_fit,
+                    ratio / static_cast<double>(seeds));
+        std::fflush(stdout);
+    }
+    std::printf("\npeaks below the quantile");
+    for (std::size_t k = 0; k < 3; ++k) std::printf("  %.2f: %.3f", quantiles[k], coverage.below[k] / coverage.all);
+    std::printf("  (%d)\n", coverage.all);
+    print_cost();
+}
