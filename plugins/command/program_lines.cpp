@@ -6,24 +6,28 @@
 #include <nlohmann/json.hpp>
 
 #include "hpo/base/error.hpp"
+#include "hpo/base/plain_text.hpp"
+#include "hpo/base/shown_text.hpp"
 #include "hpo/store/json_text.hpp"
+#include "hpo/trainer/json_codec.hpp"
 
 namespace command {
 namespace {
 
 using hpo::store::Json;
 
+constexpr int deepest = 64;  ///< levels, because the JSON library writes each level with a stack frame
 constexpr const char* known_members = "step, value, values, attr, memory, suggest, pruned, answer";
 
-/// The beginning of a text, for a message.
+/// The beginning of a text, for a message of one line.
 std::string shown(std::string_view text) {
     constexpr std::size_t most = 80;
     const std::string all = hpo::store::valid_utf8(text.substr(0, most));
-    return "'" + all + (text.size() > most ? "...'" : "'");
+    return "'" + (hpo::is_plain_text(all) ? all : hpo::shown(all, all.size())) + (text.size() > most ? "...'" : "'");
 }
 
-/// The JSON text of an attribute. JSON has no NaN and no Infinity, so these become texts.
-std::string attribute_text(const Json& value) {
+/// The value as JSON text. JSON has no NaN and no Infinity, so these become texts.
+std::string text_of(const Json& value) {
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     for (const auto& [token, mark] : hpo::store::python_numbers) {
         const std::string marked = "\"\\u0001" + std::string{token} + "\"";
@@ -35,12 +39,12 @@ std::string attribute_text(const Json& value) {
 
 double number_of(const std::string& name, const Json& json) {
     if (const auto number = hpo::store::json_number(json)) return *number;
-    throw hpo::bad_value(name, shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)), "a number");
+    throw hpo::bad_value(name, shown(text_of(json)), "a number");
 }
 
 std::int64_t whole_of(const std::string& name, const Json& json) {
     if (json.is_number_integer()) return json.get<std::int64_t>();
-    throw hpo::bad_value(name, shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)), "a whole number");
+    throw hpo::bad_value(name, shown(text_of(json)), "a whole number");
 }
 
 hpo::MemoryReading memory_of(const Json& json) {
@@ -68,14 +72,19 @@ hpo::MemoryReading memory_of(const Json& json) {
 
 bool truth_of(const std::string& name, const Json& json) {
     if (json.is_boolean()) return json.get<bool>();
-    throw hpo::bad_value(name, shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)), "true or false");
+    throw hpo::bad_value(name, shown(text_of(json)), "true or false");
+}
+
+bool is_text(const Json& json) {
+    const auto is_mark = [&json](const auto& number) { return json == number.second; };
+    return json.is_string() && std::ranges::none_of(hpo::store::python_numbers, is_mark);
 }
 
 ProgramLine::Question question_of(const Json& json) {
-    const bool is_question = json.is_object() && json.size() == 2 && json.contains("name") && json["name"].is_string() &&
+    const bool is_question = json.is_object() && json.size() == 2 && json.contains("name") && is_text(json["name"]) &&
                              json.contains("distribution") && json["distribution"].is_object();
     if (!is_question) {
-        throw hpo::bad_value("suggest", shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)),
+        throw hpo::bad_value("suggest", shown(text_of(json)),
                              R"({"name": NAME, "distribution": {"name": "FloatDistribution", "attributes": {...}}})");
     }
     return {json["name"].get<std::string>(), json["distribution"].dump(-1, ' ', false, Json::error_handler_t::replace)};
@@ -84,6 +93,8 @@ ProgramLine::Question question_of(const Json& json) {
 }  // namespace
 
 ProgramLine parse_program_line(std::string_view line) {
+    if (hpo::nesting_depth(line) > deepest)
+        throw hpo::bad_value("", shown(line), "a JSON object of at most " + std::to_string(deepest) + " levels");
     const Json json = hpo::store::parse_json(line);
     if (!json.is_object()) throw hpo::bad_value("", shown(line), R"(a JSON object, such as {"step": 1, "value": 0.3} or {"value": 0.2})");
     ProgramLine said;
@@ -92,12 +103,12 @@ ProgramLine parse_program_line(std::string_view line) {
         if (name == "step") step = whole_of(name, member);
         else if (name == "value") said.values = {number_of(name, member)};
         else if (name == "values") {
-            if (!member.is_array() || member.empty()) throw hpo::bad_value(name, shown(member.dump()), "a list of numbers");
+            if (!member.is_array() || member.empty()) throw hpo::bad_value(name, shown(text_of(member)), "a list of numbers");
             said.values.clear();
             for (const Json& each : member) said.values.push_back(number_of(name, each));
         } else if (name == "attr") {
             if (!member.is_object()) throw hpo::bad_value(name, "no object", R"({"name": value})");
-            for (const auto& [key, value] : member.items()) said.attributes[key] = attribute_text(value);
+            for (const auto& [key, value] : member.items()) said.attributes[key] = text_of(value);
         } else if (name == "memory") said.memory = memory_of(member);
         else if (name == "suggest") said.suggest = question_of(member);
         else if (name == "pruned") said.pruned = truth_of(name, member);

@@ -32,7 +32,7 @@ struct ProgramLine {
 /// A program says this on standard output before a line. Without it, a line on standard output is only logged.
 inline constexpr std::string_view line_mark = "@hpo ";
 
-/// Reads a JSON object. Python's NaN and Infinity are numbers. Throws hpo::Error that says what is wrong.
+/// Reads a JSON object of at most 64 levels. Python's NaN and Infinity are numbers. Throws hpo::Error that says in one line what is wrong.
 [[nodiscard]] ProgramLine parse_program_line(std::string_view line);
 
 }  // namespace command

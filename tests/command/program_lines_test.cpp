@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <random>
+#include <string_view>
 
 #include "hpo/base/error.hpp"
+#include "hpo/store/json_text.hpp"
 #include "support/catch.hpp"
 
 using Catch::Contains;
@@ -66,6 +68,8 @@ TEST_CASE("a line that cannot be understood says where and what would be right")
         {R"({"suggest": {"name": "lr"}})", "suggest: got "},
         {R"({"suggest": {"name": 1, "distribution": {}}})", "suggest: got "},
         {R"({"suggest": {"name": "lr", "distribution": []}})", "suggest: got "},
+        {R"({"suggest": {"name": NaN, "distribution": {}}})", R"(suggest: got '{"distribution":{},"name":"NaN"}')"},
+        {R"({"pruned": NaN})", R"(pruned: got '"NaN"'; expected true or false)"},
         {"{\"value\": \"\xff\"}", "a JSON object"},
     };
     for (const auto& [line, message] : lines) {
@@ -76,9 +80,16 @@ TEST_CASE("a line that cannot be understood says where and what would be right")
 
 TEST_CASE("100,000 damaged lines are an error each or say something, and nothing else happens") {
     std::mt19937 random{7};
-    const std::vector<std::string> seeds{R"({"step": 3, "value": 0.25, "answer": true})", R"({"values": [1, -2.5, NaN]})",
-                                         R"({"attr": {"note": "a\"b", "list": [1, 2]}, "memory": {"allocated": 10}})"};
+    const std::vector<std::string> seeds{
+        R"({"step": 3, "value": 0.25, "answer": true})",
+        R"({"values": [1, -2.5, NaN]})",
+        R"({"attr": {"note": "a\"b", "list": [1, 2]}, "memory": {"allocated": 10}})",
+        R"({"suggest": {"name": "lr", "distribution": {"name": "FloatDistribution", "attributes": {"low": 1e-5, "high": NaN, "log": true}}}})",
+        R"({"suggest": {"name": "a\"b", "distribution": {"name": "CategoricalDistribution", "attributes": {"choices": ["x", null, 2]}}}})",
+        R"({"pruned": true, "value": 2})"};
     std::size_t errors = 0;
+    std::size_t questions = 0;
+    std::size_t pruned = 0;
     constexpr std::size_t lines = 100'000;
     for (std::size_t i = 0; i < lines; ++i) {
         std::string line = seeds[i % seeds.size()];
@@ -92,11 +103,30 @@ TEST_CASE("100,000 damaged lines are an error each or say something, and nothing
             if (line.empty()) line = "x";
         }
         try {
-            (void)parse_program_line(line);
-        } catch (const hpo::Error&) {
+            const auto said = parse_program_line(line);
+            pruned += said.pruned ? 1 : 0;
+            if (!said.suggest) continue;
+            ++questions;
+            if (!hpo::store::parse_json(said.suggest->distribution).is_object()) FAIL("a distribution that is no object: " << line);
+        } catch (const hpo::Error& error) {
             ++errors;
+            if (std::string_view{error.what()}.find('\n') != std::string_view::npos) FAIL("an error of several lines: " << line);
         }
     }
     CHECK(errors > lines / 2);
     CHECK(errors < lines);
+    CHECK(questions > lines / 100);
+    CHECK(pruned > lines / 1000);
+}
+
+TEST_CASE("a line that nests 500,000 lists is an error") {
+    const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+    constexpr std::size_t deep = 500'000;
+    for (const std::string& line : {R"({"attr": {"a": )" + nested(deep) + "}}", R"({"value": )" + nested(deep) + "}",
+                                    R"({"suggest": {"name": "a", "distribution": {"low": )" + nested(deep) + "}}}"}) {
+        INFO(line.substr(0, 40));
+        CHECK_THROWS_WITH(parse_program_line(line), Contains("of at most 64 levels"));
+    }
+    CHECK_THROWS_WITH(parse_program_line(R"({"attr": {"a": )" + nested(63) + "}}"), Contains("of at most 64 levels"));
+    CHECK(parse_program_line(R"({"attr": {"a": )" + nested(62) + "}}").attributes.at("a") == nested(62));
 }

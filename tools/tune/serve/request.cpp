@@ -8,25 +8,13 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/study.hpp"
+#include "hpo/trainer/json_codec.hpp"
 
 namespace hpo::tune {
 namespace {
 
 /// The JSON library writes and destroys nested values by recursion.
 constexpr int deepest = 64;
-
-bool is_nested_deeper(std::string_view line, int most) {
-    int depth = 0;
-    bool quoted = false;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        const char c = line[i];
-        if (c == '\\') ++i;
-        else if (c == '"') quoted = !quoted;
-        else if (!quoted && (c == '{' || c == '[') && ++depth > most) return true;
-        else if (!quoted && (c == '}' || c == ']')) --depth;
-    }
-    return false;
-}
 
 /// What a request says, short enough for an error.
 std::string shown(const store::Json& json) {
@@ -108,7 +96,7 @@ Distribution distribution_of(const std::string& where, const store::Json& json, 
 
 Request::Request(std::string_view line) {
     static constexpr const char* expected = R"(one JSON object on one line, such as {"op": "best"})";
-    if (is_nested_deeper(line, deepest))
+    if (nesting_depth(line) > deepest)
         throw bad_value("request", "lists and objects more than " + std::to_string(deepest) + " deep", expected);
     json_ = store::parse_json(line);
     if (!json_.is_object()) throw bad_value("request", json_.is_discarded() ? "no JSON" : shown(json_), expected);
