@@ -16,9 +16,11 @@ namespace command {
 
 /// How a program ended.
 struct ProgramEnd {
-    std::optional<int> status;                    ///< its exit status
-    std::optional<int> signal;                    ///< or the signal that ended it
-    std::optional<std::int64_t> peak_resident{};  ///< bytes: the largest peak of the program and of the children that it waited for
+    std::optional<int> status;  ///< its exit status
+    std::optional<int> signal;  ///< or the signal that ended it
+    /// Bytes: the largest peak of the program and of the children that it waited for. The kernel counts from the fork, so of a program
+    /// that is started it is at least what the worker was then.
+    std::optional<std::int64_t> peak_resident{};
 };
 
 /// What is started.

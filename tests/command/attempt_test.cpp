@@ -2,6 +2,7 @@
 #include "command/attempt.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -384,7 +385,10 @@ print("@hpo {\"value\": 1}"))",
     REQUIRE(both.kind == OutcomeKind::complete);
     REQUIRE(both.peak_reserved);
     CHECK(*both.peak_reserved > 270 * mib);
-    CHECK(*both.peak_reserved < 400 * mib);
+    // The kernel's peak of a program begins with what this process was when it began the program: with a sanitizer, that is more.
+    rusage own{};
+    REQUIRE(getrusage(RUSAGE_SELF, &own) == 0);
+    CHECK(*both.peak_reserved <= std::max(400 * mib, std::int64_t{own.ru_maxrss} * 1024));
     CHECK_FALSE(both.peak_allocated);
     CHECK(std::ranges::any_of(tree.marks, [](const hpo::MemoryMark& mark) { return mark.reading.reserved > 270 * mib; }));
     Listener brief;

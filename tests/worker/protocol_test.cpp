@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/worker/protocol.hpp"
 
+#include <algorithm>
+#include <fstream>
+#include <set>
+
 #include "hpo/core/seed.hpp"
 #include "hpo/worker/line_buffer.hpp"
 #include "support/catch.hpp"
@@ -39,6 +43,23 @@ TEST_CASE("what is no message is refused, and what is known is listed") {
                       "message: unknown op 're\\nport'; did you mean 'report'?; known: ready, refused, started, report, suggest, memory, "
                       "checkpoint, end, answer");
     CHECK_THROWS_AS(parse_message<Event>(""), Error);
+}
+
+TEST_CASE("each line that the fuzzer of messages begins with is a message, and each kind is among them") {
+    std::ifstream seeds{HPO_SOURCE_DIR "/tests/fuzz/corpus/protocol.lines"};
+    std::set<std::size_t> requests;
+    std::set<std::size_t> events;
+    for (std::string line; std::getline(seeds, line);) {
+        INFO(line);
+        const std::string_view op = std::string_view{line}.substr(line.find("\"op\":\""));
+        const auto is_of = [&](const auto& message) {
+            return std::visit([&](const auto& m) { return op.substr(6).starts_with(std::string{m.op} + '"'); }, message);
+        };
+        if (std::ranges::any_of(test::all_requests(), is_of)) requests.insert(parse_message<Request>(line).index());
+        else events.insert(parse_message<Event>(line).index());
+    }
+    CHECK(requests.size() == std::variant_size_v<Request>);
+    CHECK(events.size() == std::variant_size_v<Event>);
 }
 
 TEST_CASE("20,000 mutated and random lines are understood or refused, never anything else") {
