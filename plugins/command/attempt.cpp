@@ -115,11 +115,11 @@ void Attempt::hear(const ProgramLine& said) {
 }
 
 std::string Attempt::answer_to(const ProgramLine::Question& question) {
-    const auto line = [](const std::string& name, const std::string& json) { return "{\"" + name + "\": " + json + "}\n"; };
     try {
-        return line("value", hpo::json_text(progress_.suggest(question.name, question.distribution)));
+        return "{\"value\": " + hpo::json_text(progress_.suggest(question.name, question.distribution)) + "}\n";
     } catch (const hpo::Error& error) {
-        return line("error", hpo::json_quote(error.what()));
+        const char* const stopped = progress_.stop_requested() ? ", \"stopped\": true" : "";
+        return "{\"error\": " + hpo::json_quote(error.what()) + stopped + "}\n";
     }
 }
 

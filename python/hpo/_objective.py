@@ -138,6 +138,8 @@ class ObjectiveTrial:
         answer = _channel.channel.request({"suggest": {"name": name, "distribution": told}})
         if answer is None:
             raise HpoError(f"parameter {name!r} cannot be suggested, because nobody answers: hpo-tune has ended, or this is no trial of it")
+        if answer.get("stopped"):
+            raise AttemptEnds
         if "error" in answer:
             raise ValueError(str(answer["error"]))
         value = answer["value"]
@@ -212,6 +214,10 @@ def is_pruned(error: BaseException) -> bool:
     return any(each.__name__ == "TrialPruned" for each in type(error).__mro__)
 
 
+class AttemptEnds(BaseException):
+    """hpo has asked the attempt to end. It says nothing about the objective."""
+
+
 def run(
     objective: Callable[[Any], Any], trial: Any, count: Optional[int], catch: Tuple[Type[BaseException], ...], words: Words
 ) -> int:
@@ -219,6 +225,8 @@ def run(
     try:
         value = objective(trial)
     except BaseException as error:
+        if isinstance(error, AttemptEnds):
+            return 1
         if is_pruned(error):
             _channel.channel.say({"pruned": True})
             return 0

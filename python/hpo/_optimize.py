@@ -101,7 +101,7 @@ class _Call(_front.Handler):
             _front.run(connection, self._opening(n_trials, timeout, n_jobs), self)
         finally:
             study._thread_local.in_optimize_loop = False
-            study._thread_local.cached_all_trials = None
+            self._optuna.look_anew(study)
 
     def _opening(self, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> Dict[str, Any]:
         study = self._study
@@ -150,9 +150,9 @@ class _Call(_front.Handler):
         return not self._callbacks and not self._is_own_sampler
 
     def finished(self, told: Dict[str, Any]) -> None:
-        self._study._thread_local.cached_all_trials = None
         if not self._callbacks and not self._sampler.has_begun(told["trial"]):
             return
+        self._optuna.look_anew(self._study)
         trial = self._optuna.frozen_trial(self._study, told["trial"])
         self._sampler.finished(trial)
         for callback in self._callbacks:

@@ -35,6 +35,14 @@ def store_of(study: Any) -> Tuple[str, str]:
     return "sqlite:///" + os.path.abspath(url.database), ""
 
 
+def look_anew(study: Any) -> None:
+    """Lets a study see what others have written to its storage."""
+    study._thread_local.cached_all_trials = None
+    read = getattr(study._storage, "read_trials_from_remote_storage", None)
+    if read is not None:  # Optuna before 3.2 does not look by itself
+        read(study._study_id)
+
+
 def url_of(store: str) -> str:
     """The URL of a store that hpo-tune has named."""
     return store if store.startswith("sqlite:") else "sqlite:///" + os.path.abspath(store)
@@ -66,7 +74,7 @@ def move_to_store(study: Any, url: str, name: str) -> None:
         # An earlier run of the program may have told the same.
         if trial.state == optuna.trial.TrialState.WAITING or (trial.state.is_finished() and _identity(trial) not in known):
             storage.create_new_trial(study_id, template_trial=trial)
-    study._thread_local.cached_all_trials = None
+    look_anew(study)
 
 
 def show_stored(study: Any, url: str, name: str) -> None:
@@ -75,7 +83,7 @@ def show_stored(study: Any, url: str, name: str) -> None:
     study._storage = opened_store(url)
     study._study_id = study._storage.get_study_id_from_name(name)
     study.study_name = name
-    study._thread_local.cached_all_trials = None
+    look_anew(study)
 
 
 def _identity(trial: Any) -> Any:
@@ -204,7 +212,7 @@ class OwnSampler:
 
     def begin(self, number: int) -> Dict[str, Any]:
         study = self._study
-        study._thread_local.cached_all_trials = None
+        look_anew(study)
         trial = self._open[number] = frozen_trial(study, number)
         shown = optuna.pruners._filter_study(study, trial)
         if hasattr(study.sampler, "before_trial"):  # since Optuna 3.2
@@ -219,7 +227,7 @@ class OwnSampler:
 
     def draw(self, number: int, name: str, told: Dict[str, Any]) -> Any:
         study = self._study
-        study._thread_local.cached_all_trials = None
+        look_anew(study)
         if number not in self._open:
             self.begin(number)
         trial = self._open[number]
@@ -246,7 +254,7 @@ class OwnSampler:
 
 def own_pruner_ends(study: Any, number: int) -> bool:
     """The verdict of the study's own pruner on a running trial, after its latest report."""
-    study._thread_local.cached_all_trials = None
+    look_anew(study)
     return bool(study.pruner.prune(study, frozen_trial(study, number)))
 
 

@@ -230,6 +230,8 @@ void StudyRun::start_program() {
         const std::string what = settings_.arguments().script + ": the program's study has other directions than the script";
         throw Error{Errc::bad_value, what};
     }
+    for (const char* of_earlier_call : {"HPO_FORK_SOCKET", "HPO_FRONT", "HPO_OPTIMIZE_CALL", "HPO_OPTIMIZE_STUDIES"})
+        ::unsetenv(of_earlier_call);
     for (const auto& [name, value] : front_->variables_of_attempts(call_)) ::setenv(name.c_str(), value.c_str(), 1);
     if (!call_.forks) note("each attempt runs the program anew, since it cannot fork: " + call_.why_not);
     for (const std::string& text : notes_of(call_)) note(text);
