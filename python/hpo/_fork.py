@@ -25,14 +25,15 @@ def why_not() -> str:
     cuda = getattr(torch, "cuda", None)
     if cuda is not None and cuda.is_initialized():
         return "CUDA is initialised"
-    if threading.active_count() > 1:
-        return f"{threading.active_count() - 1} threads run besides the one that calls optimize"
+    besides = threading.active_count() - 1
+    if besides > 0:
+        return f"{besides} {'thread runs' if besides == 1 else 'threads run'} besides the one that calls optimize"
     try:
-        tasks = len(os.listdir("/proc/self/task"))
+        of_library = len(os.listdir("/proc/self/task")) - 1
     except OSError:
         return "/proc is not there, so its threads cannot be counted"
-    if tasks > 1:
-        return f"{tasks - 1} threads of a library run"
+    if of_library > 0:
+        return f"{of_library} {'thread of a library runs' if of_library == 1 else 'threads of a library run'}"
     return ""
 
 

@@ -329,7 +329,7 @@ class Forks(unittest.TestCase):
             assert _fork.why_not() == ""
             end = threading.Event()
             threading.Thread(target=end.wait).start()
-            assert _fork.why_not() == "1 threads run besides the one that calls optimize", _fork.why_not()
+            assert _fork.why_not() == "1 thread runs besides the one that calls optimize", _fork.why_not()
             end.set()
         """
         run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
