@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -170,6 +172,18 @@ template <Sampler S>
     }
     if (!fixed.empty()) throw FixedValueError{text};
     throw Error{Errc::bad_value, text};
+}
+
+/// Draws one parameter of a trial whose questions come one by one. The random bits are those of suggest_params. `joint` is the sampler's
+/// draw for all parameters of the trial: it is made at the first call. `so_far` are the values that the trial already has. Throws as
+/// suggest_params does.
+template <Sampler S>
+[[nodiscard]] double suggest_one(S& sampler, const TrialContext& trial, Seed seed, const FixedValues& fixed, std::optional<ParamSet>& joint,
+                                 const std::string& name, const Distribution& distribution, const ParamSet& so_far) {
+    using Source = detail::SamplerSource<S>;
+    const detail::ProposalSeed proposal{.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = 0, .draw = 0};
+    if (!joint) joint = Source{sampler, trial, fixed, proposal}.joint();
+    return Source{sampler, trial, fixed, proposal, *joint}.draw(name, distribution, {}, so_far);
 }
 
 }  // namespace hpo

@@ -126,12 +126,9 @@ private:
     }
 
     double draw(std::int64_t number, Open& current, const std::string& name, const Distribution& distribution) {
-        using Source = detail::SamplerSource<S>;
         const History history = books_.history();
-        const TrialContext context{number, history};
-        const detail::ProposalSeed seed{.trial = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)), .round = 0, .draw = 0};
-        if (!current.joint) current.joint = Source{sampler_, context, current.fixed, seed}.joint();
-        return Source{sampler_, context, current.fixed, seed, *current.joint}.draw(name, distribution, {}, current.params);
+        return suggest_one(sampler_, TrialContext{number, history}, Seed{options_.seed}, current.fixed, current.joint, name, distribution,
+                           current.params);
     }
 
     S sampler_;

@@ -46,7 +46,6 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     if (query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
         const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
         const auto known = measured_before(query.history, {group, query.plan, bare});
-        const double most = ventures_ ? std::min(most_risk, unspent_risk(query.history, risk_)) : 0;
         if (known && *known + repeats_within <= room) {
             estimate.need = query.capacity_bytes;
         } else if (excess_risk) {
@@ -54,7 +53,8 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
                 estimate.need = query.capacity_bytes;
                 risk = std::max(risk_, *excess_risk);
             }
-        } else if (most > risk_ && quantile(most) <= room) {
+        } else if (const double most = ventures_ ? std::min(most_risk, unspent_risk(query.history, risk_)) : 0;
+                   most > risk_ && quantile(most) <= room) {
             double too_little = risk_;
             risk = most;
             while (risk - too_little > 1e-3) {  // the smallest risk at which it fits

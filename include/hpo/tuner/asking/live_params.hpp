@@ -15,7 +15,7 @@
 namespace hpo::tuner::inline asking {
 
 /// The parameters of running trials whose programs ask for them. A trial is launched with values for the parameters that it is expected to
-/// ask for (ExpectedSpace). A question that they do not answer is drawn when it comes. In the end the trial has what it asked for.
+/// ask for (ask_expected). A question that they do not answer is drawn when it comes. In the end the trial has what it asked for.
 /// Thread safety: none.
 template <Sampler S>
 class LiveParams {
@@ -89,12 +89,9 @@ private:
     }
 
     double draw(std::int64_t number, Open& open, const std::string& name, const Distribution& distribution) {
-        using Source = detail::SamplerSource<S>;
         const History history = books_.history();
-        const TrialContext context{number, history};
-        const detail::ProposalSeed seed{.trial = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)), .round = 0, .draw = 0};
-        if (!open.joint) open.joint = Source{sampler_, context, open.fixed, seed}.joint();
-        return Source{sampler_, context, open.fixed, seed, *open.joint}.draw(name, distribution, {}, books_.trial(number).params);
+        return suggest_one(sampler_, TrialContext{number, history}, Seed{options_.seed}, open.fixed, open.joint, name, distribution,
+                           books_.trial(number).params);
     }
 
     S& sampler_;
