@@ -5,7 +5,7 @@
 //
 //   learned_makespan [SEEDS=20] [FIRST=1] [NOISE=10]     noise in per cent
 //
-// - The five kinds and their parameters are those of tests/memory/learned_test.cpp. A peak is the law's times exp(N(0, NOISE)). The device
+// - The five kinds and their parameters are in tests/memory/simulated_programs.hpp. A peak is the law's times exp(N(0, NOISE)). The device
 // is
 //   so large that three proposals of ten exceed it. Of those, nothing but the refusal is ever seen.
 // - A trial takes exp(N(0, 0.5)) minutes alone, whatever runs beside it, and reaches its peak after three tenths of that.
@@ -19,7 +19,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -31,47 +30,18 @@
 #include "hpo/memory/calibrated.hpp"
 #include "hpo/memory/calibration/normal_tail.hpp"
 #include "hpo/memory/learned/learned_peaks.hpp"
+#include "tests/memory/simulated_programs.hpp"
 
 namespace {
 
 using namespace hpo;  // NOLINT(google-build-using-namespace): many of its types
+using hpo::tests::draw_params;
+using hpo::tests::Law;
+using hpo::tests::laws;
 
-constexpr double mib = 1 << 20;
 constexpr int trials = 150, learning = 20, slots = 8;
 constexpr double peak_at = 0.3;
 double noise = 0.1;  ///< standard deviation of the logarithm of a peak
-
-ParamSet draw(std::mt19937_64& random) {
-    ParamSet params;
-    const auto at = [&](const std::vector<Value>& choices) { return static_cast<double>(random() % choices.size()); };
-    const std::vector<Value> batches{std::int64_t{8}, std::int64_t{16}, std::int64_t{32}, std::int64_t{64}, std::int64_t{128}};
-    params.set("batch", CategoricalDistribution{batches}, at(batches));
-    params.set("width", IntDistribution{.low = 64, .high = 1024, .log = true}, 64 * std::exp2(static_cast<double>(random() % 5)));
-    params.set("depth", IntDistribution{.low = 1, .high = 8}, static_cast<double>(1 + random() % 8));
-    const std::vector<Value> kinds{std::string{"sgd"}, std::string{"adam"}};
-    params.set("optimizer", CategoricalDistribution{kinds}, at(kinds));
-    params.set("lr", FloatDistribution{.low = 1e-5, .high = 0.1, .log = true},
-               1e-5 * std::pow(10.0, static_cast<double>(random() % 40) / 10));
-    return params;
-}
-
-struct Law {
-    const char* name;
-    std::function<double(const ParamSet&)> bytes;
-};
-std::vector<Law> laws() {
-    const auto n = [](const ParamSet& p, const char* name) { return *p.number(name); };
-    const auto is_adam = [](const ParamSet& p) { return p.value("optimizer") == Value{std::string{"adam"}}; };
-    return {{"batch", [=](const ParamSet& p) { return mib * (200 + 6 * n(p, "batch")); }},
-            {"activations", [=](const ParamSet& p) { return mib * (150 + n(p, "batch") * n(p, "width") * n(p, "depth") / 800); }},
-            {"weights",
-             [=](const ParamSet& p) {
-                 const double weights = n(p, "width") * n(p, "width") * n(p, "depth") / 40000;
-                 return mib * (100 + weights * (is_adam(p) ? 4 : 2) + n(p, "batch") * n(p, "width") / 200);
-             }},
-            {"steps", [=](const ParamSet& p) { return mib * (is_adam(p) ? 900 : 400) * (n(p, "batch") > 32 ? 2 : 1); }},
-            {"constant", [=](const ParamSet&) { return mib * 300; }}};
-}
 
 struct Job {
     ParamSet params;
@@ -90,7 +60,7 @@ Workload workload(const Law& law, std::uint64_t seed) {
     Workload work;
     std::vector<double> needs;
     for (int i = 0; i < trials; ++i) {
-        Job job{.params = draw(random)};
+        Job job{.params = draw_params(random)};
         job.need = law.bytes(job.params) * std::exp(noise * normal(random));
         job.minutes = std::exp(0.5 * normal(random));
         needs.push_back(job.need);
@@ -282,7 +252,7 @@ void print_cost() {
     Study study;
     const std::int64_t capacity = std::int64_t{1} << 40;
     const auto add = [&] {
-        Job job{.params = draw(random)};
+        Job job{.params = draw_params(random)};
         job.need = law.bytes(job.params);
         study.end(study.begin(job, {}, capacity), job.need, std::nullopt);
     };
@@ -291,7 +261,7 @@ void print_cost() {
     const ExecutionPlan plan;
     std::vector<double> milliseconds;
     for (int i = 0; i < asked; ++i) {
-        const ParamSet params = draw(random);
+        const ParamSet params = draw_params(random);
         const auto begin = std::chrono::steady_clock::now();
         const Estimate estimate = guard.estimate({.params = params,
                                                   .plan = plan,
@@ -332,7 +302,7 @@ int main(int argc, char** argv) {
             ratio += learned.minutes / run_knowing(work).minutes;
             cover(work, coverage);
         }
-        std::printf("%-12s  %8d  %6d  %8.2f  %8.2f  %12d  %12.2f\n", law.name, all.launched, all.out_of_memory,
+        std::printf("%-12s  %8d  %6d  %8.2f  %8.2f  %12d  %12.2f\n", law.name.c_str(), all.launched, all.out_of_memory,
                     100.0 * all.out_of_memory / all.launched, 100.0 * all.beyond_device / all.launched, all.refused_that_fit,
                     ratio / static_cast<double>(seeds));
         std::fflush(stdout);

@@ -17,11 +17,13 @@
 #include "hpo/core/value.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/processes.hpp"
 #include "support/temporary_directory.hpp"
 
 using Catch::Contains;
 using hpo::FailureKind;
 using hpo::OutcomeKind;
+using hpo::tests::is_alive;
 using hpo::tests::TemporaryDirectory;
 
 namespace {
@@ -71,15 +73,6 @@ hpo::TrainerJob job_of(const std::vector<std::string>& words, hpo::Values params
 hpo::AttemptOutcome run(const hpo::TrainerJob& job, Listener& listener) { return command::CommandTrainer{}.run(job, listener); }
 
 hpo::TrainerJob shell(const std::string& script, hpo::Values params = {}) { return job_of({"sh", "-c", script, "sh"}, std::move(params)); }
-
-/// True if the process is there and no zombie.
-bool is_alive(pid_t pid) {
-    std::ifstream stat{"/proc/" + std::to_string(pid) + "/stat"};
-    std::string text;
-    std::getline(stat, text);
-    const auto name_end = text.rfind(')');
-    return name_end != std::string::npos && text.at(name_end + 2) != 'Z' && text.at(name_end + 2) != 'X';
-}
 
 /// The number in a file that a program writes.
 pid_t pid_in(const std::string& file) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -9,46 +8,17 @@
 #include "hpo/memory/calibrated.hpp"
 #include "hpo/memory/calibration/normal_tail.hpp"
 #include "hpo/memory/learned/learned_peaks.hpp"
+#include "memory/simulated_programs.hpp"
 #include "support/catch.hpp"
 
 namespace learned_peaks_test {
 
 using namespace hpo;  // NOLINT(google-build-using-namespace): a test of many of its types
 using hpo::memory::LearnedPeaks;
+using hpo::tests::draw_params;
+using hpo::tests::laws;
 
 constexpr std::int64_t one_mib = std::int64_t{1} << 20;
-
-inline ParamSet draw(std::mt19937& random) {
-    ParamSet params;
-    const auto at = [&](const std::vector<Value>& choices) { return static_cast<double>(random() % choices.size()); };
-    const std::vector<Value> batches{std::int64_t{8}, std::int64_t{16}, std::int64_t{32}, std::int64_t{64}, std::int64_t{128}};
-    params.set("batch", CategoricalDistribution{batches}, at(batches));
-    params.set("width", IntDistribution{.low = 64, .high = 1024, .log = true}, 64 * std::exp2(static_cast<double>(random() % 5)));
-    params.set("depth", IntDistribution{.low = 1, .high = 8}, static_cast<double>(1 + random() % 8));
-    const std::vector<Value> kinds{std::string{"sgd"}, std::string{"adam"}};
-    params.set("optimizer", CategoricalDistribution{kinds}, at(kinds));
-    params.set("lr", FloatDistribution{.low = 1e-5, .high = 0.1, .log = true},
-               1e-5 * std::pow(10.0, static_cast<double>(random() % 40) / 10));
-    return params;
-}
-
-inline double whole(const ParamSet& params, const char* name) { return *params.number(name); }
-inline bool is_adam(const ParamSet& params) { return params.value("optimizer") == Value{std::string{"adam"}}; }
-
-using Law = std::function<double(const ParamSet&)>;
-/// Bytes of five kinds of programs.
-inline std::vector<std::pair<std::string, Law>> laws() {
-    const double m = static_cast<double>(one_mib);
-    return {{"batch", [m](const ParamSet& p) { return m * (200 + 6 * whole(p, "batch")); }},
-            {"activations", [m](const ParamSet& p) { return m * (150 + whole(p, "batch") * whole(p, "width") * whole(p, "depth") / 800); }},
-            {"weights",
-             [m](const ParamSet& p) {
-                 const double weights = whole(p, "width") * whole(p, "width") * whole(p, "depth") / 40000;
-                 return m * (100 + weights * (is_adam(p) ? 4 : 2) + whole(p, "batch") * whole(p, "width") / 200);
-             }},
-            {"steps", [m](const ParamSet& p) { return m * (is_adam(p) ? 900 : 400) * (whole(p, "batch") > 32 ? 2 : 1); }},
-            {"constant", [m](const ParamSet&) { return m * 300; }}};
-}
 
 struct SeenStudy {
     std::vector<Trial> trials;
@@ -97,19 +67,19 @@ TEST_CASE("the quantiles of learned peaks hold for five kinds of programs, with 
             std::mt19937 random{seed};
             std::normal_distribution<double> noise{0, 0.05};
             std::vector<double> peaks;
-            for (int i = 0; i < 200; ++i) peaks.push_back(law(draw(random)));
+            for (int i = 0; i < 200; ++i) peaks.push_back(law(draw_params(random)));
             std::sort(peaks.begin(), peaks.end());
             const auto capacity = static_cast<std::int64_t>(peaks[160] * 1.02);
             SeenStudy study;
             for (int i = 0; i < seen; ++i) {
-                ParamSet params = draw(random);
+                ParamSet params = draw_params(random);
                 const double bytes = law(params) * std::exp(noise(random));
                 if (bytes > static_cast<double>(capacity)) study.refused(std::move(params), capacity);
                 else study.measured(std::move(params), bytes);
             }
             LearnedPeaks learned;
             for (int i = 0; i < asked; ++i) {
-                const ParamSet params = draw(random);
+                const ParamSet params = draw_params(random);
                 const double truth = std::log(law(params) * std::exp(noise(random)));
                 const auto answer = learned.ask(learned_query(params, {}, study.history()));
                 REQUIRE(answer.knowledge == LearnedPeaks::Knowledge::enough);
@@ -138,18 +108,18 @@ TEST_CASE("an attempt has the device alone until enough is learned, and nothing 
     std::mt19937 random{3};
     const memory::Calibrated guard;
     SeenStudy study;
-    const ParamSet params = draw(random);
+    const ParamSet params = draw_params(random);
     const auto ask = [&](std::optional<std::int64_t> capacity) {
         return guard.estimate(learned_query(params, {}, study.history(), capacity));
     };
     CHECK_FALSE(ask({}).need);
     CHECK(ask(1000 * one_mib).need == 1000 * one_mib);
     CHECK(ask(1000 * one_mib).source == "alone");
-    study.add(draw(random));  // told nothing
+    study.add(draw_params(random));  // told nothing
     CHECK_FALSE(ask(1000 * one_mib).need);
-    for (int i = 0; i < 3; ++i) study.measured(draw(random), 300.0 * one_mib);
+    for (int i = 0; i < 3; ++i) study.measured(draw_params(random), 300.0 * one_mib);
     CHECK(ask(1000 * one_mib).source == "alone");
-    study.measured(draw(random), 310.0 * one_mib);
+    study.measured(draw_params(random), 310.0 * one_mib);
     const Estimate learned = ask(1000 * one_mib);
     CHECK(learned.source == "learned");
     CHECK(learned.confidence == Approx(0.99));
@@ -165,16 +135,16 @@ TEST_CASE("an attempt has the device alone until enough is learned, and nothing 
 TEST_CASE("what is learned refuses only what surely does not fit, and gives the whole device to what may") {
     const memory::Calibrated guard;
     std::mt19937 random{5};
-    const Law law = laws()[1].second;
+    const auto law = laws()[1].bytes;
     SeenStudy study;
     for (int i = 0; i < 60; ++i) {
-        ParamSet params = draw(random);
+        ParamSet params = draw_params(random);
         const double bytes = law(params);
         study.measured(std::move(params), bytes);
     }
     int refused = 0, whole_device = 0;
     for (int i = 0; i < 300; ++i) {
-        const ParamSet params = draw(random);
+        const ParamSet params = draw_params(random);
         const double truth = law(params);
         const auto capacity = static_cast<std::int64_t>(truth * std::exp(static_cast<double>(i % 21 - 10) / 10));
         const Estimate estimate = guard.estimate(learned_query(params, {}, study.history(), capacity));
@@ -195,7 +165,7 @@ TEST_CASE("with learned peaks few attempts run out of memory, and reservations a
         std::mt19937 random{11};
         std::normal_distribution<double> noise{0, 0.05};
         std::vector<double> peaks;
-        for (int i = 0; i < 200; ++i) peaks.push_back(law(draw(random)));
+        for (int i = 0; i < 200; ++i) peaks.push_back(law(draw_params(random)));
         std::sort(peaks.begin(), peaks.end());
         const auto capacity = static_cast<std::int64_t>(peaks[180] * 1.5);
         const memory::Calibrated guard;
@@ -203,7 +173,7 @@ TEST_CASE("with learned peaks few attempts run out of memory, and reservations a
         int launched = 0, too_little = 0, beyond_device = 0, refused_though_it_fits = 0;
         double reserved = 0, needed = 0;
         for (int i = 0; i < 150; ++i) {
-            ParamSet params = draw(random);
+            ParamSet params = draw_params(random);
             const double truth = law(params) * std::exp(noise(random));
             const Estimate estimate = guard.estimate(learned_query(params, {}, study.history(), capacity));
             REQUIRE(estimate.need);
@@ -240,7 +210,7 @@ TEST_CASE("where three proposals of ten exceed the device, those that ran out of
         std::mt19937 random{5};
         std::normal_distribution<double> noise{0, 0.1};
         std::vector<double> peaks;
-        for (int i = 0; i < 200; ++i) peaks.push_back(law(draw(random)) * std::exp(noise(random)));
+        for (int i = 0; i < 200; ++i) peaks.push_back(law(draw_params(random)) * std::exp(noise(random)));
         std::sort(peaks.begin(), peaks.end());
         const auto capacity = static_cast<std::int64_t>(peaks[140]);
         const memory::Calibrated guard;
@@ -248,7 +218,7 @@ TEST_CASE("where three proposals of ten exceed the device, those that ran out of
         std::vector<Rejection> rejections;
         double left = 0, in_a_row = 0;
         for (int i = 0; i < 200; ++i) {
-            ParamSet params = draw(random);
+            ParamSet params = draw_params(random);
             const double truth = law(params) * std::exp(noise(random));
             const Time at{i};
             const History history{"s", study.directions, study.trials, rejections};
@@ -280,14 +250,14 @@ TEST_CASE("a study all of whose proposals are at the edge of the device goes on 
     const std::int64_t capacity = 305 * one_mib;
     for (std::size_t i = 0; i < 60; ++i) {
         const double bytes = 300 * one_mib * std::exp(noise(random));
-        if (bytes > static_cast<double>(capacity)) study.refused(draw(random), capacity);
-        else study.measured(draw(random), bytes);
+        if (bytes > static_cast<double>(capacity)) study.refused(draw_params(random), capacity);
+        else study.measured(draw_params(random), bytes);
         study.trials.back().attempts.back().estimate = Estimate{.need = capacity, .confidence = 0.6};
         study.trials.back().attempts.back().started = Time{1};
     }
     const memory::Calibrated guard;
     std::vector<Rejection> rejections;
-    const ParamSet params = draw(random);
+    const ParamSet params = draw_params(random);
     for (;;) {
         const History history{"s", study.directions, study.trials, rejections};
         const Estimate estimate = guard.estimate(learned_query(params, {}, history, capacity));

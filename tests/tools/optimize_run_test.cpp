@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,8 +11,10 @@
 #include "hpo/store/snapshot.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/processes.hpp"
 
 using namespace hpo::test;
+using namespace hpo::tests;
 using Catch::Contains;
 
 namespace {
@@ -82,36 +80,6 @@ struct Objectives : Workshop {
         return snapshot.trials(snapshot.study("train:" + name));
     }
 };
-
-/// The fields of /proc/PID/stat behind the name: state, parent, ... Empty if there is no such process.
-std::vector<std::string> fields_of(pid_t pid) {
-    std::ifstream stat{"/proc/" + std::to_string(pid) + "/stat"};
-    std::string text;
-    std::getline(stat, text);
-    const auto name_end = text.rfind(')');
-    if (name_end == std::string::npos) return {};
-    std::istringstream rest{text.substr(name_end + 1)};
-    return {std::istream_iterator<std::string>{rest}, {}};
-}
-bool is_alive(pid_t pid) {
-    const auto fields = fields_of(pid);
-    return !fields.empty() && fields[0] != "Z" && fields[0] != "X";
-}
-pid_t parent_of(pid_t pid) {
-    const auto fields = fields_of(pid);
-    return fields.size() < 2 ? 0 : std::stoi(fields[1]);
-}
-std::vector<pid_t> descendants_of(pid_t ancestor) {
-    std::vector<pid_t> all{ancestor};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
-            const std::string name = entry.path().filename().string();
-            if (name.find_first_not_of("0123456789") == std::string::npos && parent_of(std::stoi(name)) == all[i])
-                all.push_back(std::stoi(name));
-        }
-    }
-    return all;
-}
 
 std::string kind_of(const hpo::Trial& trial) { return hpo::display_text(*trial.params.value("kind")); }
 
@@ -257,7 +225,7 @@ TEST_CASE("whatever is killed, no trial is lost and no process is left") {
         std::this_thread::sleep_for(std::chrono::milliseconds{20});
     }
     REQUIRE(trials.size() == 2);
-    const auto descendants = descendants_of(running);
+    const auto family = family_of(running);
     const pid_t keeper = parent_of(trials[0]);
     const pid_t program = parent_of(keeper);
     ::kill(who == "hpo-tune" ? running : who == "the program" ? program : who == "a keeper" ? keeper : trials[0], SIGKILL);
@@ -267,7 +235,7 @@ TEST_CASE("whatever is killed, no trial is lost and no process is left") {
     }
     (void)finish_command(folder, running);
     std::this_thread::sleep_for(std::chrono::seconds{2});
-    for (const pid_t each : descendants) CHECK_FALSE(is_alive(each));
+    for (const pid_t each : family) CHECK_FALSE(is_alive(each));
     std::size_t complete = 0;
     for (const hpo::Trial& trial : folder.trials("slow")) complete += trial.state == hpo::TrialState::complete ? 1 : 0;
     CHECK(complete == 3);
