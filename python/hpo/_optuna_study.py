@@ -17,9 +17,14 @@ KINDS = _kinds.OptunaKinds()
 _kept: List[Any] = []  # storages that must not be closed: another process uses their connections
 
 
+def _backend_of(study: Any) -> Any:
+    """The storage below the one that only remembers."""
+    return getattr(study._storage, "_backend", study._storage)
+
+
 def store_of(study: Any) -> Tuple[str, str]:
     """The URL of the SQLite file that holds the study, or an empty text and why there is none."""
-    backend = getattr(study._storage, "_backend", study._storage)
+    backend = _backend_of(study)
     if isinstance(backend, optuna.storages.InMemoryStorage):
         return "", ""
     name = type(backend).__name__
@@ -159,7 +164,7 @@ def enter_trial(study: Any, url: str, words: _objective.Words) -> None:
 
 def release_connections(study: Any) -> None:
     """Closes the connections that nobody uses, so that a copy of the process has none of them."""
-    engine = getattr(getattr(study._storage, "_backend", study._storage), "engine", None)
+    engine = getattr(_backend_of(study), "engine", None)
     if engine is not None:
         engine.dispose()
 
@@ -243,7 +248,7 @@ class OwnSampler:
         if not self.has_begun(trial.number):
             return
         del self._open[trial.number]
-        backend = getattr(study._storage, "_backend", study._storage)
+        backend = _backend_of(study)
         # Samplers write their constraints here, which Optuna's storages do not take once a trial has ended.
         backend.check_trial_is_updatable = lambda *_: None
         try:
@@ -260,6 +265,6 @@ def own_pruner_ends(study: Any, number: int) -> bool:
 
 def frozen_trial(study: Any, number: int) -> Any:
     """A trial as the storage has it now."""
-    backend = getattr(study._storage, "_backend", study._storage)
+    backend = _backend_of(study)
     trial_id = backend.get_trial_id_from_study_id_trial_number(study._study_id, number)
     return copy.deepcopy(backend.get_trial(trial_id))

@@ -9,9 +9,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 
 #include "hpo/base/error.hpp"
+#include "support/installation.hpp"
 #include "tune/card/known_cards.hpp"
 
 namespace hpo::tune {
@@ -66,13 +66,12 @@ const KnownCard& most_alike(const PredictedCard& like) {
 }  // namespace
 
 std::filesystem::path virtual_card_folder() {
-    std::error_code failed;
-    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
-    const std::filesystem::path folder = program.parent_path().parent_path() / "lib" / "hpo" / "virtual_card";
+    const std::filesystem::path installation = tools::installation();
+    const std::filesystem::path folder = installation / "lib" / "hpo" / "virtual_card";
     for (const std::string part : {"cuda12", "cuda13", "nvml"}) {
         if (!std::filesystem::exists(folder / ("libhpo_virtual_card_" + part + ".so")))
-            throw Error{Errc::no_device, "no virtual card in " + folder.string() + "; build it: cmake --build " +
-                                             program.parent_path().parent_path().string() + " --target hpo_virtual_card"};
+            throw Error{Errc::no_device, "no virtual card in " + folder.string() + "; build it: cmake --build " + installation.string() +
+                                             " --target hpo_virtual_card"};
     }
     return folder;
 }

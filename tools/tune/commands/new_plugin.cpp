@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "hpo/base/error.hpp"
+#include "support/installation.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/display/text.hpp"
 
@@ -249,7 +250,7 @@ bool is_plugin_name(std::string_view name) {
 
 /// Where the package is that this program belongs to. For a program of a build tree: a word that the reader replaces.
 std::string installed_prefix() {
-    const auto prefix = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+    const auto prefix = tools::installation();
     for (const char* folder : {"lib", HPO_LIBDIR}) {
         if (std::filesystem::exists(prefix / folder / "cmake/hpo/hpoConfig.cmake")) return shell_quoted(prefix.string());
     }

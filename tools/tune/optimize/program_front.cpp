@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "hpo/base/error.hpp"
+#include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "tune/optimize/python_package.hpp"
 #include "tune/study_run/interrupts.hpp"
@@ -64,27 +65,18 @@ Json ending_of(const Trial& trial) {
     return told;
 }
 
-Value value_of(const Json& json) {
-    if (json.is_boolean()) return json.get<bool>();
-    if (json.is_number_integer()) return json.get<std::int64_t>();
-    if (json.is_number()) return json.get<double>();
-    if (json.is_string()) return json.get<std::string>();
-    return {};
-}
-
 double internal_of(const std::string& name, const Distribution& distribution, const Json& json) {
-    const auto internal = to_internal(distribution, value_of(json));
+    const auto internal = to_internal(distribution, store::json_value(json));
     if (!internal) throw bad_value("the program's sampler: parameter '" + name + "'", tools::one_line_text(json), describe(distribution));
     return *internal;
 }
 
 }  // namespace
 
-ProgramFront::ProgramFront(std::vector<std::string> words)
-    : words_{std::move(words)}, listener_{listening_at((folder_.path() / "front").string())} {
+ProgramFront::ProgramFront(const std::vector<std::string>& words) : listener_{listening_at((folder_.path() / "front").string())} {
     try {
-        program_.emplace(worker::Process::start({.program = words_.at(0),
-                                                 .arguments = {words_.begin() + 1, words_.end()},
+        program_.emplace(worker::Process::start({.program = words.at(0),
+                                                 .arguments = {words.begin() + 1, words.end()},
                                                  .environment = environment_of((folder_.path() / "front").string())}));
     } catch (const Error& error) {
         if (error.code() != Errc::plugin) throw;
@@ -110,7 +102,7 @@ std::optional<OptimizeCall> ProgramFront::next_call() {
             continue;
         }
         if (program_->exit()) return std::nullopt;
-        (void)accept();
+        accept();
     }
 }
 
@@ -132,16 +124,12 @@ void ProgramFront::refuse(const std::string& message) { say({{"op", "refused"}, 
 void ProgramFront::opened(const OptimizeCall& call, const std::string& store, const std::string& study) {
     studies_.push_back({store, study});
     say({{"op", "opened"}, {"store", store}, {"study", study}, {"wants_seen", true}});
-    if (call.says_ready) (void)answer("ready");
+    if (call.says_ready) (void)answer("ready", "the program");
 }
 
 void ProgramFront::finished(const Trial& trial) {
     say(ending_of(trial));
-    while (connection_) {  // a program that has gone has no callbacks any more
-        const auto message = hear(poll_milliseconds);
-        if (message && message->value("op", "") == "seen") return;
-        if (message) heed(*message);
-    }
+    (void)await("seen");  // a program that has gone has no callbacks any more
 }
 
 void ProgramFront::ended(const std::string& why, const std::string& message) {
@@ -167,9 +155,8 @@ std::optional<std::string> ProgramFront::gone() {
 
 ParamSet ProgramFront::proposed(std::int64_t trial) {
     say({{"op", "begin"}, {"trial", trial}});
-    const Json message = answer("proposed");
+    const Json message = answer("proposed", "the program's sampler");
     ParamSet params;
-    if (message.contains("error")) throw Error{Errc::bad_value, "the program's sampler: " + message["error"].get<std::string>()};
     for (const auto& [name, told] : message.at("params").items()) {
         Distribution distribution =
             store::parse_distribution("the program's sampler: parameter '" + name + "'", told.at("distribution").dump());
@@ -181,17 +168,13 @@ ParamSet ProgramFront::proposed(std::int64_t trial) {
 
 double ProgramFront::drawn(std::int64_t trial, const std::string& name, const Distribution& distribution) {
     say({{"op", "draw"}, {"trial", trial}, {"name", name}, {"distribution", Json::parse(store::distribution_text(distribution))}});
-    const Json message = answer("drawn");
-    if (message.contains("error"))
-        throw Error{Errc::bad_value, "the program's sampler: parameter '" + name + "': " + message["error"].get<std::string>()};
+    const Json message = answer("drawn", "the program's sampler: parameter '" + name + "'");
     return internal_of(name, distribution, message.at("value"));
 }
 
 bool ProgramFront::prunes(std::int64_t trial) {
     say({{"op", "judge"}, {"trial", trial}});
-    const Json message = answer("judged");
-    if (message.contains("error")) throw Error{Errc::bad_value, "the program's pruner: " + message["error"].get<std::string>()};
-    return message.at("prune") == true;
+    return answer("judged", "the program's pruner").at("prune") == true;
 }
 
 std::vector<std::pair<std::string, std::string>> ProgramFront::variables_of_attempts(const OptimizeCall& call) const {
@@ -228,28 +211,33 @@ std::optional<Json> ProgramFront::hear(int timeout_ms) {
     throw Error{Errc::bad_value, "the program said what hpo cannot read: " + std::string{line.text.substr(0, 80)}};
 }
 
-Json ProgramFront::answer(const char* op) {
+std::optional<Json> ProgramFront::await(const char* op) {
     while (connection_) {
         auto message = hear(poll_milliseconds);
-        if (!message) continue;
-        if (message->value("op", "") == op) return std::move(*message);
-        heed(*message);
+        if (message && message->value("op", "") == op) return message;
+        if (message) heed(*message);
     }
-    throw Error{Errc::interrupted, gone().value_or("the program closed its connection")};
+    return std::nullopt;
+}
+
+Json ProgramFront::answer(const char* op, const std::string& whose) {
+    auto message = await(op);
+    if (!message) throw Error{Errc::interrupted, gone().value_or("the program closed its connection")};
+    if (message->contains("error")) throw Error{Errc::bad_value, whose + ": " + message->at("error").get<std::string>()};
+    return std::move(*message);
 }
 
 void ProgramFront::heed(const Json& message) {
     if (message.value("op", "") == "stop") wants_stop_ = true;
 }
 
-bool ProgramFront::accept() {
+void ProgramFront::accept() {
     std::array<pollfd, 2> watched{{{listener_.get(), POLLIN, 0}, {program_->handle(), POLLIN, 0}}};
     ::poll(watched.data(), watched.size(), poll_milliseconds);
     worker::Descriptor connection{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
-    if (!connection) return false;
+    if (!connection) return;
     std::swap(connection_, connection);
     lines_.emplace(connection_.get(), longest_line);
-    return true;
 }
 
 void ProgramFront::turn_others_away() {

@@ -27,9 +27,7 @@ namespace hpo::tune {
 class ProgramFront {
 public:
     /// Starts the program. Throws Error if it cannot be started.
-    explicit ProgramFront(std::vector<std::string> words);
-
-    [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
+    explicit ProgramFront(const std::vector<std::string>& words);
 
     /// Waits for the program's next call of optimize. Returns nullopt once the program has ended. Ctrl-C is passed on to the program.
     [[nodiscard]] std::optional<OptimizeCall> next_call();
@@ -70,15 +68,16 @@ private:
     void say(const tools::Json& message);
     /// Waits for the next message. Returns nullopt if the connection is closed, or after the time.
     [[nodiscard]] std::optional<tools::Json> hear(int timeout_ms);
-    /// Waits for a message of this kind. What the program says meanwhile is heeded. Throws Error if the program goes.
-    tools::Json answer(const char* op);
+    /// Waits for a message of this kind. What the program says meanwhile is heeded. Returns nullopt if the program goes.
+    [[nodiscard]] std::optional<tools::Json> await(const char* op);
+    /// The same for a message that may tell an error, which `whose` then begins. Throws Error for that, and if the program goes.
+    tools::Json answer(const char* op, const std::string& whose);
     void heed(const tools::Json& message);
-    [[nodiscard]] bool accept();
+    void accept();
     void disconnect();
     /// Only one process of the program has its study run.
     void turn_others_away();
 
-    std::vector<std::string> words_;
     PrivateFolder folder_;
     worker::Descriptor listener_, connection_;
     std::vector<worker::Descriptor> turned_away_;

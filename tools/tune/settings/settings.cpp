@@ -15,6 +15,7 @@
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/objectives.hpp"
 #include "hpo/trainer/parameter_type.hpp"
+#include "support/installation.hpp"
 #include "support/json.hpp"
 #include "tune/display/cards.hpp"
 #include "tune/display/text.hpp"
@@ -67,12 +68,6 @@ constexpr Word known_words[] = {
     {"log-size", "10MiB", "SIZE", "begin the log anew at this size; FILE.1 to FILE.4 keep the older parts"},
 };
 
-/// The folder of the rule files that come with hpo.
-std::filesystem::path shipped_rules() {
-    std::error_code failed;
-    return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "share" / "hpo" / "lua" / "rules";
-}
-
 script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print print) {
     if (!arguments.script_text && allocator::begins_as_trace(arguments.script)) {
         throw Error{Errc::script,
@@ -80,7 +75,7 @@ script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print
     }
     script::ScriptOptions options;
     options.print = std::move(print);
-    options.module_folders = {shipped_rules()};
+    options.module_folders = {tools::installation() / "share/hpo/lua/rules"};  // the rule files that come with hpo
     for (const std::string& assignment : arguments.set) {
         const auto equals = assignment.find('=');
         if (equals == std::string::npos || equals == 0) throw bad_value("--set", "'" + assignment + "'", "NAME=VALUE");

@@ -227,8 +227,7 @@ void StudyRun::start_program() {
         call_ = *std::move(call);
     }
     if (!call_.directions.empty() && call_.directions != settings_.directions()) {
-        const std::string what = settings_.arguments().script + ": the program's study has other directions than the script";
-        throw Error{Errc::bad_value, what};
+        throw Error{Errc::bad_value, settings_.arguments().script + ": the program's study has other directions than the script"};
     }
     for (const char* of_earlier_call : {"HPO_FORK_SOCKET", "HPO_FRONT", "HPO_OPTIMIZE_CALL", "HPO_OPTIMIZE_STUDIES"})
         ::unsetenv(of_earlier_call);
