@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "hpo/base/error.hpp"
+#include "hpo/base/nesting_depth.hpp"
 #include "hpo/base/plain_text.hpp"
 #include "hpo/base/shown_text.hpp"
 #include "hpo/store/json_text.hpp"
-#include "hpo/trainer/json_codec.hpp"
 
 namespace command {
 namespace {

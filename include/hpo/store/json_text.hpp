@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/nesting_depth.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo::store {
@@ -25,9 +26,14 @@ using Json = nlohmann::json;
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> python_numbers{
     {{"-Infinity", "\x01-Infinity"}, {"Infinity", "\x01Infinity"}, {"NaN", "\x01NaN"}}};
 
-/// Reads JSON text, with Python's NaN and Infinity. The result is discarded (`is_discarded()`) if the text is not JSON.
+/// parse_json reads no text with more levels. Python's reader stops at about twice as many.
+inline constexpr int most_levels = 500;
+
+/// Reads JSON text, with Python's NaN and Infinity. The result is discarded (`is_discarded()`) if the text is not JSON or has too many
+/// levels.
 template <class AnyJson = Json>
 [[nodiscard]] AnyJson parse_json(std::string_view text) {
+    if (nesting_depth(text) > most_levels) return AnyJson::value_t::discarded;
     AnyJson parsed = AnyJson::parse(text, nullptr, false);
     if (!parsed.is_discarded()) return parsed;
     std::string plain;

@@ -162,9 +162,6 @@ template <class T>
 /// The JSON as one line, without a line end. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] inline std::string json_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// How deep lists and objects are nested.
-[[nodiscard]] int nesting_depth(std::string_view text);
-
 /// Reads JSON text. Throws Error{bad_value} that names the place. Text with more than 64 levels is refused, because each level would take a
 /// stack frame when it is copied or written.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& place);

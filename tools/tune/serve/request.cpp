@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "hpo/base/error.hpp"
+#include "hpo/base/nesting_depth.hpp"
 #include "hpo/core/study.hpp"
-#include "hpo/trainer/json_codec.hpp"
 
 namespace hpo::tune {
 namespace {

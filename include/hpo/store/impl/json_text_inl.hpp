@@ -40,7 +40,8 @@ HPO_INLINE std::vector<Json> json_objects(std::string_view text) {
 HPO_INLINE std::string checked_json(std::string_view place, std::string_view key, std::string_view json) {
     std::string text = valid_utf8(json);
     if (parse_json(text).is_discarded()) {
-        throw bad_value(std::string{place} + ", attribute '" + std::string{key} + "'", text.substr(0, 60), "JSON text");
+        throw bad_value(std::string{place} + ", attribute '" + std::string{key} + "'", text.substr(0, 60),
+                        "JSON text of at most " + std::to_string(most_levels) + " levels");
     }
     return text;
 }

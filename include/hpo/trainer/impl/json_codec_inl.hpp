@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/base/nesting_depth.hpp"
 #include "hpo/trainer/json_codec.hpp"
 
 namespace hpo::detail {
@@ -64,26 +64,6 @@ HPO_INLINE void decode_variant(const Json& json, const std::string& place, Value
 }  // namespace hpo::detail
 
 namespace hpo {
-
-HPO_INLINE int nesting_depth(std::string_view text) {
-    int depth = 0;
-    int deepest = 0;
-    bool quoted = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (quoted) {
-            if (c == '\\') ++i;
-            else if (c == '"') quoted = false;
-        } else if (c == '"') {
-            quoted = true;
-        } else if (c == '[' || c == '{') {
-            deepest = std::max(deepest, ++depth);
-        } else if (c == ']' || c == '}') {
-            --depth;
-        }
-    }
-    return deepest;
-}
 
 HPO_INLINE Json parse_json(std::string_view text, const std::string& place) {
     constexpr int deepest = 64;
