@@ -104,14 +104,13 @@ void Attempt::hear(const ProgramLine& said) {
     if (!said.values.empty()) values_ = said.values;
     pruned_ = pruned_ || said.pruned;
     if (said.suggest) program_.answer(answer_to(*said.suggest));
-    bool go_on = !progress_.stop_requested();
     if (said.report) {
         last_report_ = said.report;
-        go_on = progress_.report(said.report->step, said.report->value) && go_on;
+        goes_on_ = progress_.report(said.report->step, said.report->value);
     }
     if (!said.wants_answer) return;
     asks_ = true;
-    program_.answer(go_on ? "{\"prune\": false}\n" : "{\"prune\": true}\n");
+    program_.answer(goes_on_ && !progress_.stop_requested() ? "{\"prune\": false}\n" : "{\"prune\": true}\n");
 }
 
 std::string Attempt::answer_to(const ProgramLine::Question& question) {

@@ -41,6 +41,23 @@ def pruned(trial):
     trial.report(trial.suggest_float("x", 1, 2), 0)
     raise Pruned
 
+def judged(trial, asks):
+    worse = trial.suggest_int("worse", 0, 0) + trial.number  # each trial is worse than all before it
+    for step in range(3):
+        trial.report(worse if step != 1 else 0, step)
+        if asks(step) and trial.should_prune():
+            raise Pruned
+    return worse
+
+def asks_never(trial):
+    return judged(trial, lambda step: False)
+
+def asks_at_the_better_step(trial):
+    return judged(trial, lambda step: step == 1)
+
+def asks_always(trial):
+    return judged(trial, lambda step: True)
+
 class Squared:
     def __call__(self, trial):
         return trial.suggest_float("x", -5, 5) ** 2
@@ -129,6 +146,22 @@ TEST_CASE("an objective may return several values, be an object, and prune its t
         CHECK(trial.state == hpo::TrialState::pruned);
         CHECK(trial.feasible());
         CHECK(trial.values == std::vector{*trial.params.number("x")});
+    }
+}
+
+TEST_CASE("an objective is pruned only where it asks, after the step that it reported last") {
+    const Objectives folder;
+    const auto [name, reports] =
+        GENERATE(std::pair{"asks_never", 3U}, std::pair{"asks_at_the_better_step", 3U}, std::pair{"asks_always", 1U});
+    CAPTURE(name);
+    const auto ran = folder.run(name, {"--trials", "6", "--pruner", "median:startup_trials=2"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    for (const hpo::Trial& trial : folder.trials(name)) {
+        const bool pruned = reports == 1 && trial.number >= 2;
+        CHECK(trial.state == (pruned ? hpo::TrialState::pruned : hpo::TrialState::complete));
+        CHECK(trial.intermediate.size() == (pruned ? 1U : 3U));
+        CHECK(trial.user_attributes.contains("prune_reason") == pruned);
     }
 }
 
@@ -245,4 +278,31 @@ TEST_CASE("whatever is killed, no trial is lost and no process is left") {
     INFO(ran.error);
     CHECK(ran.status == 0);
     CHECK_THAT(ran.out, Contains(who == "a trial" || who == "a keeper" ? "study train:slow: " : "study train:slow: 5 complete"));
+}
+
+TEST_CASE("a program that never answers is ended soon after its run was interrupted") {
+    const Workshop folder;
+    folder.write("deaf.py", R"(import json, os, signal, socket, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+front = socket.socket(socket.AF_UNIX)
+front.connect(os.environ["HPO_FRONT"])
+front.sendall(json.dumps({"op": "optimize", "call": 0, "program": "deaf.py", "objective": "f", "study": None, "store": None,
+    "directions": ["minimize"], "trials": 1, "seconds": None,
+    "sampler": {"name": "random", "options": {}}, "pruner": {"name": "none", "options": {}}, "jobs": 1, "catch": [],
+    "forks": False, "why_not": "it is a test", "fork_socket": None, "says_ready": True}).encode() + b"\n")
+front.recv(4096)
+open("is-deaf", "w").close()
+time.sleep(600)
+)");
+    const pid_t running = start_command(folder, {tool("hpo-tune"), "run", "--progress", "none", "--", "python3", "deaf.py"});
+    for (int i = 0; i < 2000 && !std::filesystem::exists(folder.path("is-deaf")); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    REQUIRE(std::filesystem::exists(folder.path("is-deaf")));
+    const auto family = family_of(running);
+    ::kill(running, SIGTERM);
+    const auto ended = finish_command(folder, running);
+    INFO(ended.error);
+    CHECK(ended.status != 0);
+    CHECK_THAT(ended.error, Contains("the program closed its connection"));
+    for (const pid_t each : family) CHECK_FALSE(is_alive(each));
 }

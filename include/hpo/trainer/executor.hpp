@@ -30,6 +30,7 @@ struct Job {
     std::optional<double> most_seconds{};       ///< the job is ended after so long, as a failure of the kind timeout
     bool blocks_launches = false;               ///< each kernel is waited for where it is launched (Executor::can_block_launches)
     bool settles = false;                       ///< TrainerJob::settles
+    bool prunes_itself = false;                 ///< a report that should be the last is only answered so; the job itself decides to end
 };
 
 /// Receives what an executor tells while jobs run. Called only from inside Executor::wait and Executor::submit.

@@ -47,7 +47,8 @@ inline void describe(Attempt& attempt, const ParamSet& params, const Executor& e
             .fresh_worker = attempt.fresh_worker,
             .checkpoint_folder = options.checkpoint_folder ? options.checkpoint_folder(trial) : std::string{},
             .resume_step = attempt.resumed_step,
-            .model_folder = options.model_folder ? options.model_folder(trial.number) : std::string{}};
+            .model_folder = options.model_folder ? options.model_folder(trial.number) : std::string{},
+            .prunes_itself = options.asks_while_running()};
 }
 
 }  // namespace hpo::tuner

@@ -32,7 +32,8 @@ public:
         if (Replays::is_replay(number)) return false;
         reservations_of(number).reported(number, report.step);
         const Verdict verdict = books_.report_and_judge(number, report, pruner_);
-        if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
+        // A program that prunes itself may go on after a verdict, and hear another one.
+        if (verdict.prunes() || options_.asks_while_running()) prune_reasons_[number] = verdict.reason;
         return verdict.prunes();
     }
 
@@ -56,6 +57,7 @@ protected:
     /// Why the trial was stopped. Empty if neither the pruner nor the trial itself did that.
     [[nodiscard]] std::string take_prune_reason(std::int64_t number, const AttemptOutcome& outcome) {
         std::string reason = std::exchange(prune_reasons_[number], {});
+        if (options_.asks_while_running() && !outcome.prunes_itself) return {};
         return reason.empty() && outcome.prunes_itself ? "the program pruned the trial itself" : reason;
     }
     /// Call it once a trial has ended. If it asked for its parameters, it keeps only those.

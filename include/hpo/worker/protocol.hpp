@@ -28,6 +28,7 @@ struct EvaluateModel {  ///< TrainerJob::saved_model; answered like RunJob
 };
 struct GoOn {  ///< answers a report
     static constexpr std::string_view op = "go_on";
+    bool prune = false;  ///< the pruner would end the trial here. An attempt that prunes itself passes that on
 };
 struct Stop {  ///< the running attempt should end; also answers a report
     static constexpr std::string_view op = "stop";

@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <iostream>
 #include <utility>
 
 #include "hpo/base/error.hpp"
+#include "hpo/base/time.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "tune/optimize/python_package.hpp"
@@ -23,6 +25,8 @@ namespace {
 
 using tools::Json;
 
+/// How long the program may go on with what it does between two trials once the run is to end.
+constexpr double seconds_after_interrupt = 5;
 constexpr int poll_milliseconds = 100;
 constexpr std::size_t longest_line = std::size_t{1} << 30U;
 
@@ -212,10 +216,21 @@ std::optional<Json> ProgramFront::hear(int timeout_ms) {
 }
 
 std::optional<Json> ProgramFront::await(const char* op) {
+    constexpr double seconds_until_told = 30;
+    const Stopwatch waited;
+    std::optional<Stopwatch> since_interrupt;
     while (connection_) {
         auto message = hear(poll_milliseconds);
         if (message && message->value("op", "") == op) return message;
         if (message) heed(*message);
+        if (!has_told_wait_ && waited.seconds() > seconds_until_told) {
+            has_told_wait_ = true;
+            std::cerr
+                << "hpo-tune: note: the program's own code between trials (callbacks, sampler, pruner) takes more than 30 s; the next "
+                   "trials wait for it\n";
+        }
+        if (was_interrupted() && !since_interrupt) since_interrupt.emplace();
+        if (since_interrupt && since_interrupt->seconds() > seconds_after_interrupt) end();
     }
     return std::nullopt;
 }

@@ -69,6 +69,7 @@ private:
     /// Waits for the next message. Returns nullopt if the connection is closed, or after the time.
     [[nodiscard]] std::optional<tools::Json> hear(int timeout_ms);
     /// Waits for a message of this kind. What the program says meanwhile is heeded. Returns nullopt if the program goes.
+    /// A program that does not answer soon after an interruption is ended.
     [[nodiscard]] std::optional<tools::Json> await(const char* op);
     /// The same for a message that may tell an error, which `whose` then begins. Throws Error for that, and if the program goes.
     tools::Json answer(const char* op, const std::string& whose);
@@ -85,6 +86,7 @@ private:
     std::optional<worker::Process> program_;
     bool wants_stop_ = false;
     bool has_optimized_ = false;
+    bool has_told_wait_ = false;  ///< it was said that the program takes long
     int interrupts_passed_on_ = 0;
     struct Opened {
         std::string store, study;

@@ -45,7 +45,7 @@ public:
 
     /// @name The supervisor's answers, from the thread that listens
     /// @{
-    void go_on();
+    void go_on(bool prune);
     void suggested(Suggestion suggestion);
     void stop();
     /// @}
@@ -60,6 +60,7 @@ private:
     std::mutex mutex_;
     std::condition_variable answered_;
     int unanswered_ = 0;
+    bool prune_ = false;  ///< the answer to the latest report
     std::optional<Suggestion> suggested_;
     std::atomic<bool> stop_ = false;
 };
@@ -109,7 +110,7 @@ private:
     void obey(AskPeak& request);
     void obey(AskCheck& request);
     void obey(AskMeasure& request);
-    void obey(const GoOn&) { progress_.go_on(); }
+    void obey(const GoOn& answer) { progress_.go_on(answer.prune); }
     void obey(const Stop&) { progress_.stop(); }
     void obey(Suggested& answer) { progress_.suggested(std::move(answer.suggestion)); }
     void obey(const Quit&) {}

@@ -27,7 +27,7 @@ struct JsonMembers<worker::EvaluateModel> {
 };
 template <>
 struct JsonMembers<worker::GoOn> {
-    static constexpr std::tuple<> list{};
+    static constexpr std::tuple list{JsonMember{"prune", &worker::GoOn::prune}};
 };
 template <>
 struct JsonMembers<worker::Stop> {

@@ -22,6 +22,7 @@ struct Running {
     std::int64_t oom_kills_before = 0;     ///< oom_kills() when it began
     std::size_t xids_before = 0;           ///< XidNotes::now() when it began
     std::optional<double> most_seconds{};  ///< Job::most_seconds
+    bool prunes_itself = false;            ///< Job::prunes_itself
     bool stop_asked = false;
     bool interrupted = false;
     std::string overdue{};       ///< why it was ended: it took too long, or said nothing for too long; empty: neither

@@ -33,7 +33,7 @@ HPO_INLINE bool RemoteProgress::report(std::int64_t step, double value) {
     channel_.send(message_line(Event{Reported{{.step = step, .value = value, .is_last = step == last_step_}}}));
     lock.lock();
     answered_.wait(lock, [&] { return unanswered_ == 0 || stop_; });
-    return !stop_;
+    return !stop_ && !prune_;
 }
 
 HPO_INLINE Value RemoteProgress::suggest(const std::string& name, const std::string& distribution) {
@@ -54,8 +54,9 @@ HPO_INLINE void RemoteProgress::suggested(Suggestion suggestion) {
     answered_.notify_all();
 }
 
-HPO_INLINE void RemoteProgress::go_on() {
+HPO_INLINE void RemoteProgress::go_on(bool prune) {
     const std::lock_guard lock{mutex_};
+    prune_ = prune;
     if (unanswered_ > 0) --unanswered_;
     answered_.notify_all();
 }
@@ -70,6 +71,7 @@ HPO_INLINE void RemoteProgress::begin_attempt() {
     const std::lock_guard lock{mutex_};
     stop_ = false;
     unanswered_ = 0;
+    prune_ = false;
     last_step_.reset();
 }
 

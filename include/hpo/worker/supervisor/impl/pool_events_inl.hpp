@@ -108,8 +108,8 @@ HPO_INLINE void Pool::judge(ExecutorEvents& events, std::int64_t trial, const Re
     const bool stop = events.on_report(trial, report);
     for (WorkerSlot& slot : slots_) {
         if (!slot.running || slot.running->trial != trial || slot.running->stop_asked) continue;
-        if (stop) ask_to_stop(slot);
-        else slot.worker->send(GoOn{});
+        if (stop && !slot.running->prunes_itself) ask_to_stop(slot);
+        else slot.worker->send(GoOn{.prune = stop});
     }
 }
 

@@ -61,6 +61,7 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
     xids_.look(running_attempts());
     slot.running =
         Running{.trial = job.trial, .oom_kills_before = oom_kills(), .xids_before = xids_.now(), .most_seconds = job.most_seconds};
+    slot.running->prunes_itself = job.prunes_itself;
     slot.worker->log().begin_attempt();
     if (job.saved_model.empty()) slot.worker->send(RunJob{trainer_job(job)});
     else slot.worker->send(EvaluateModel{trainer_job(job)});
