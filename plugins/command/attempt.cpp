@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/failure/classify.hpp"
@@ -201,14 +202,20 @@ hpo::Failure Attempt::without_value(const ProgramEnd& end) const {
     return failure;
 }
 
+std::optional<std::int64_t> Attempt::reserved_peak() const {
+    const auto told = told_peak_ ? told_peak_->peak_reserved : std::nullopt;
+    if (hpo::is_cpu(settings_.device) || !told) return told ? told : seen_peak_;
+    // Predictions for a program count the context, which PyTorch does not tell. What is not seen is taken to be what they take it for.
+    return seen_peak_ ? larger(seen_peak_, told) : std::optional{*told + hpo::allocator::usual_cuda_overheads({}).context_bytes};
+}
+
 hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, bool host_memory_was_short) {
     hpo::AttemptOutcome outcome;
     outcome.seconds = watch_.seconds();
     outcome.attributes = std::move(attributes_);
     if (hpo::is_cpu(settings_.device)) seen_peak_ = larger(seen_peak_, end.peak_resident);  // the kernel misses no moment
-    // What the program knows of itself is better than what is seen from outside.
     if (told_peak_) outcome.peak_allocated = told_peak_->peak_allocated;
-    outcome.peak_reserved = told_peak_ && told_peak_->peak_reserved ? told_peak_->peak_reserved : seen_peak_;
+    outcome.peak_reserved = reserved_peak();
     const bool succeeded = end.status == 0;
     if ((since_stop_ && !(succeeded && !values_.empty())) || (pruned_ && succeeded)) {
         outcome.kind = hpo::OutcomeKind::stopped;

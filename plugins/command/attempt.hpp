@@ -47,6 +47,8 @@ private:
     void read_all();
     void read_rest();
     [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, bool host_memory_was_short);
+    /// What the attempt took of its device: on a CPU what the program told before what was seen, on a GPU with the context.
+    [[nodiscard]] std::optional<std::int64_t> reserved_peak() const;
     [[nodiscard]] hpo::Failure without_value(const ProgramEnd& end) const;
 
     static constexpr double least_pause = 0.05;  ///< seconds between two looks at the memory

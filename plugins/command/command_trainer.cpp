@@ -98,6 +98,7 @@ hpo::TrainerInfo CommandTrainer::info() const {
     };
     info.metrics = {{"value", hpo::Direction::minimize, "what the program tells as its value; the study may call it by any name"}};
     info.open_ended = true;
+    info.peak_sources = {std::string{hpo::to_text(hpo::PeakSource::virtual_card)}};
     return info;
 }
 
@@ -117,6 +118,19 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progr
                      .account = hpo::is_cpu(job.plan.device) ? job.metered_device : std::string{}},
                     progress};
     return attempt.run();
+}
+
+hpo::PeakPrediction CommandTrainer::predict(const hpo::TrainerJob& asked, hpo::PeakSource source, hpo::Progress& progress) {
+    if (source != hpo::PeakSource::virtual_card) return Trainer::predict(asked, source, progress);
+    const hpo::Settings settings{info(), asked};
+    if (hpo::is_cpu(asked.plan.device)) throw hpo::Error{hpo::Errc::plugin, "the plan is for the CPU, and a virtual card is for CUDA"};
+    if (settings.truth("optimize"))
+        throw hpo::Error{hpo::Errc::plugin, "a program that calls study.optimize is not run on a virtual card before its trials"};
+    const hpo::TrainerJob job = with_split_batch(asked, settings);
+    const Placeholders known = placeholders_of(job);
+    ProgramStart start{.words = {}, .environment = environment_of(job)};
+    for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(filled(word, known));
+    return recordings_.predict(job, start, progress);
 }
 
 std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& job) {

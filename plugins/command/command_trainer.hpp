@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "card_recordings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace command {
@@ -18,6 +19,11 @@ public:
     [[nodiscard]] std::optional<hpo::Profile> profile(const hpo::TrainerJob&) override { return std::nullopt; }
     /// Looks for the program, and for names in the command line that the job does not have. Starts nothing.
     [[nodiscard]] std::vector<hpo::TrainerProblem> check(const hpo::TrainerJob& job) override;
+    /// Of PyTorch programs on CUDA.
+    [[nodiscard]] hpo::PeakPrediction predict(const hpo::TrainerJob& job, hpo::PeakSource source, hpo::Progress& progress) override;
+
+private:
+    CardRecordings recordings_;
 };
 
 }  // namespace command

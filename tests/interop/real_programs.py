@@ -356,6 +356,8 @@ def tables_importances_and_plots_afterwards():
     ran = run("plots")
     study = study_of("plots")
     require_all_ended(study, 20)
+    # The program never calls should_prune, so it is never pruned.
+    assert all(trial.state == COMPLETE and len(trial.intermediate_values) == 3 for trial in study.trials)
     columns = json.loads(ran.said("rows 20 columns").replace("'", '"'))
     assert {"params_x", "params_y", "user_attrs_sum", "value", "state"} <= set(columns), columns
     shares = json.loads(ran.said("importances").replace("'", '"'))

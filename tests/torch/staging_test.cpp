@@ -10,13 +10,11 @@
 
 namespace {
 
+using hpo::allocator::Staging;
 using hpo::libtorch::Card;
-using hpo::libtorch::Reduction;
-using hpo::libtorch::Staging;
-using hpo::libtorch::staging_of;
 
 Staging staging(const torch::Tensor& input, const std::vector<std::int64_t>& dimensions, const Card& card = {}) {
-    return staging_of(Reduction::of(input, dimensions), card);
+    return hpo::allocator::staging_of(hpo::libtorch::reduction_of(input, dimensions), card.threads());
 }
 torch::Tensor matrix(std::int64_t rows, std::int64_t columns) { return torch::empty({rows, columns}, torch::kMeta); }
 
@@ -53,6 +51,6 @@ TEST_CASE("a sum stages nothing if a block of threads has its result for itself"
 TEST_CASE("a card of fewer multiprocessors shares a sum among fewer blocks of threads") {
     const torch::Tensor all = torch::empty({4096, 4096}, torch::kMeta);
     CHECK(staging(all, {}, {{8, 6}, 10}).buffer < staging(all, {}, {{8, 0}, 108}).buffer);
-    CHECK(Card{{8, 9}, 128}.threads_of_multiprocessor() == 1536);
-    CHECK(Card{{7, 5}, 40}.threads_of_multiprocessor() == 1024);
+    CHECK(Card{{8, 9}, 128}.threads().threads_of_multiprocessor == 1536);
+    CHECK(Card{{7, 5}, 40}.threads().threads_of_multiprocessor == 1024);
 }

@@ -8,6 +8,7 @@ HPO_PLUGIN_PATH names the trainers for CUDA.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -278,6 +279,47 @@ def test_trainers(folder):
     check(status == 0, f"a training is traced on a card ({error[-200:]!r})")
 
 
+STUDY = """local hpo = require "hpo"
+return hpo.study {{
+  name = "sizes",
+  trainer = hpo.command {{ "{python}", "{program}", "--batch", "{{batch}}", "--length", "{{length}}", "--width", "{{width}}" }},
+  space = function(trial)
+    trial:categorical("batch", {{ 4, 8, 16, 32, 64 }})
+    trial:categorical("length", {{ 64, 128, 192, 256, 384, 512 }})
+    trial:categorical("width", {{ 128, 192, 256, 320, 384, 512, 640, 768 }})
+    trial:float("lr", 1e-5, 1e-2, {{ log = true }})
+  end,
+  objective = {{ metric = "loss", direction = "minimize" }},
+}}
+"""
+
+
+def test_study_of_a_program(folder):
+    """A program's peaks are predicted from a few recordings, before any trial has run."""
+    script = folder / "study.lua"
+    script.write_text(STUDY.format(python=PYTHON, program=PROGRAMS / "sizes.py"), encoding="utf-8")
+    device = ["--device", "cuda", "--compute-capability", "8.9", "--store", str(folder / "none.db")]
+    whole, own = {}, {}
+    for batch, length, width in ((8, 128, 256), (32, 256, 512)):
+        words = ["--batch", str(batch), "--length", str(length), "--width", str(width)]
+        told = estimate(["sizes.py", *words], ["--card", "RTX-4090"])[1]
+        own[batch] = told["reserved_bytes"] + told["beside_pytorch_bytes"] + (600 << 20)
+        fixed = [each for pair in (("batch", batch), ("length", length), ("width", width)) for each in ("--fix", "{}={}".format(*pair))]
+        status, out, error = run([TUNE, "estimate", str(script), *device, *fixed, "--json"])
+        check(status == 0, f"one configuration of a program is predicted ({error[-200:]!r})")
+        whole[batch] = json.loads(out)["need_bytes"]
+    check(whole == own, f"a recorded configuration takes what the program's own run takes ({whole}, {own})")
+    status, out, error = run([TUNE, "estimate", str(script), *device, "--device-memory", "4GiB"])
+    recordings = re.search(r"from (\d+) recordings of the program", out)
+    check(status == 0 and recordings and int(recordings[1]) <= 6, f"six recordings tell the whole space ({out[-300:]!r} {error[-200:]!r})")
+    status, out, error = run(
+        [TUNE, "run", str(script), "--card", "4GiB", "--rehearse", "--trials", "16", "--workers", "2", "--seed", "3", "--json"],
+    )
+    told = json.loads(out)
+    check(status == 0 and len(told["fit_at_once"]) == 16, f"each trial fits at once, from the first on ({told} {error[-300:]!r})")
+    check(told["attempts_out_of_memory"] == 0 and "predicted" in error, "and none was launched that does not")
+
+
 def test_other_versions(folder):
     """The same with the other versions of PyTorch that were given."""
     global PYTHON
@@ -300,7 +342,7 @@ def main():
 
     one_after_another([test_hostile, test_scratch])
     with ThreadPoolExecutor(2) as both:
-        groups = (test_models, test_fragmentation), (test_transformer, *rehearsals)
+        groups = (test_models, test_fragmentation), (test_study_of_a_program, test_transformer, *rehearsals)
         for _ in both.map(one_after_another, groups):
             pass
     one_after_another([test_other_versions])

@@ -12,6 +12,7 @@
 #include "support/text.hpp"
 #include "tune/card/virtual_card.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/program/program_recording.hpp"
 #include "tune/program/scratch_folder.hpp"
 
 namespace {
@@ -59,6 +60,7 @@ int refuse(const std::string& what, int status) {
 int main(int argc, char** argv) {
     const hpo::tools::VisibleStreams streams;
     if (argc > 1 && argv[1] == std::string_view{hpo::tune::scratch_word}) return hpo::tune::become_program({argv + 2, argv + argc});
+    if (argc > 1 && argv[1] == std::string_view{hpo::tune::recording_word}) return hpo::tune::record_program({argv + 2, argv + argc});
     CLI::App app{"hpo-tune: hyperparameter optimisation that survives the GPU"};
     app.require_subcommand(1);
     app.set_version_flag("--version", HPO_VERSION);

@@ -109,24 +109,51 @@ void begin_on_card(const AskedCard& card, const std::vector<std::string>& words)
     throw Error{Errc::no_device, std::string{"this program cannot be started on a virtual card: "} + std::strerror(errno)};
 }
 
-worker::PoolConfig::VirtualCard card_for_predictions(const PredictedCard& like) {
+AskedCard card_of_figures(const std::string& figures) {
+    AskedCard card{.name = "virtual card"};
+    if (const std::string name = figure(figures, "name"); !name.empty()) card.name = name;
+    if (const std::string text = figure(figures, "capability"); !text.empty()) card.capability = static_cast<int>(read_number(text));
+    if (const std::string text = figure(figures, "multiprocessors"); !text.empty())
+        card.multiprocessors = static_cast<int>(read_number(text));
+    card.bytes = read_number(figure(figures, "memory"));
+    card.context_bytes = read_number(figure(figures, "context"));
+    return card;
+}
+
+namespace {
+
+/// The figures of the card that this program runs on, or of one that is like another. Without a limit.
+std::string unlimited_figures(const PredictedCard& like) {
     constexpr std::int64_t without_limit = std::int64_t{1} << 44;
-    const KnownCard& known = most_alike(like);
-    AskedCard card{.name = std::string{known.name}, .capability = known.capability, .multiprocessors = known.multiprocessors};
-    card.bytes = without_limit;
-    worker::Environment environment = worker::inherited_environment();
+    AskedCard card;
     if (const char* const here = std::getenv(card_variable); here != nullptr && is_on_virtual_card()) {
-        card = {.name = "virtual card", .bytes = card.bytes};
-        if (const std::string name = figure(here, "name"); !name.empty()) card.name = name;
-        if (const std::string text = figure(here, "capability"); !text.empty()) card.capability = static_cast<int>(read_number(text));
-        if (const std::string text = figure(here, "multiprocessors"); !text.empty())
-            card.multiprocessors = static_cast<int>(read_number(text));
+        card = card_of_figures(here);
+        card.context_bytes = 0;
     } else {
-        load_card(environment, virtual_card_folder());
+        const KnownCard& known = most_alike(like);
+        card = {.name = std::string{known.name}, .capability = known.capability, .multiprocessors = known.multiprocessors};
     }
-    const std::string figures = card.text({});
+    card.bytes = without_limit;
+    return card.text({});
+}
+
+}  // namespace
+
+worker::PoolConfig::VirtualCard card_for_predictions(const PredictedCard& like) {
+    worker::Environment environment = worker::inherited_environment();
+    if (!is_on_virtual_card()) load_card(environment, virtual_card_folder());
+    const std::string figures = unlimited_figures(like);
     worker::set_variable(environment, card_variable, figures + ";quiet=1");
     worker::set_variable(environment, "CUDA_VISIBLE_DEVICES", "0");
+    return {figures, std::move(environment)};
+}
+
+worker::PoolConfig::VirtualCard card_for_programs(const PredictedCard& like) {
+    static_cast<void>(virtual_card_folder());
+    worker::Environment environment = worker::inherited_environment();
+    const std::string figures = unlimited_figures(like);
+    worker::set_variable(environment, "HPO_RECORDER", std::filesystem::read_symlink("/proc/self/exe").string());
+    worker::set_variable(environment, "HPO_RECORDER_CARD", figures);
     return {figures, std::move(environment)};
 }
 

@@ -38,4 +38,10 @@ struct PredictedCard {
 /// A virtual card like another, but without a limit, for workers that predict. Throws Error{no_device} if no virtual card was built.
 [[nodiscard]] worker::PoolConfig::VirtualCard card_for_predictions(const PredictedCard& like);
 
+/// The same for a worker whose trials are other programs. It starts record_program() for them.
+[[nodiscard]] worker::PoolConfig::VirtualCard card_for_programs(const PredictedCard& like);
+
+/// The card that HPO_VIRTUAL_CARD names.
+[[nodiscard]] AskedCard card_of_figures(const std::string& figures);
+
 }  // namespace hpo::tune

@@ -169,7 +169,8 @@ ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) 
 
 std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {
     // Trainers that were built before uses_cuda was known say it by their LibTorch's version alone.
-    const bool uses_cuda = info.uses_cuda || info.libtorch_version.find("+cu") != std::string::npos;
+    // What a program uses is not known, so it may use a card.
+    const bool uses_cuda = info.uses_cuda || info.open_ended || info.libtorch_version.find("+cu") != std::string::npos;
     if (is_cpu(text)) return text;
     const auto number = device::card_number(text);
     if (text != "auto" && !number) throw bad_value(place, "'" + text + "'", "auto, cpu, cuda or cuda:N");
@@ -231,9 +232,13 @@ void describe_device(worker::PoolConfig& config, const Settings& settings, const
     if (!like.capability && card) like = {card->name, allocator::parse_compute_capability(card->compute_capability)};
     config.cublas_workspace_bytes = cublas_workspace_bytes(info, like.capability);
     config.cuda_context_bytes = virtual_context_bytes();
-    if (!info.uses_cuda) return;
+    if (!info.uses_cuda && !info.open_ended) return;
+    if (info.open_ended) {
+        config.prediction_timeout = std::chrono::seconds{50};  // a program runs, and heartbeats wait for it
+        config.question_memory_bytes = 0;                      // a limit would be the program's, too
+    }
     try {
-        config.virtual_card = card_for_predictions(like);
+        config.virtual_card = info.open_ended ? card_for_programs(like) : card_for_predictions(like);
     } catch (const Error& error) {
         if (error.code() != Errc::no_device) throw;
         config.why_no_virtual_card = error.what();

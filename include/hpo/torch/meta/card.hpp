@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "hpo/allocator/compute_capability.hpp"
+#include "hpo/allocator/reduction_staging.hpp"
 
 namespace hpo::libtorch::inline meta {
 
@@ -13,12 +14,7 @@ struct Card {
     std::int64_t multiprocessors = 108;
     std::int64_t cublas_workspace_bytes = 0;  ///< of each thread, from the allocator; 0: cuBLAS has its own
 
-    /// The most threads that live in a multiprocessor at a time, by CUDA's table of compute capabilities.
-    [[nodiscard]] std::int64_t threads_of_multiprocessor() const {
-        if (capability == allocator::ComputeCapability{7, 5}) return 1024;
-        const bool fewer = (capability.major == 8 && capability.minor > 0) || capability.major == 12;
-        return fewer ? 1536 : 2048;
-    }
+    [[nodiscard]] allocator::CardThreads threads() const { return allocator::CardThreads::of(capability, multiprocessors); }
 };
 
 }  // namespace hpo::libtorch::meta

@@ -9,8 +9,8 @@
 #include "hpo/torch/meta/card.hpp"
 #include "hpo/torch/meta/factories.hpp"
 
-/// Reductions on the meta device if it stands in for CUDA. They take what CUDA's kernels stage (meta/staging.hpp). They have the names of
-/// aten's operators.
+/// Reductions on the meta device if it stands in for CUDA. They take what CUDA's kernels stage (allocator/reduction_staging.hpp). They have
+/// the names of aten's operators.
 namespace hpo::libtorch::inline meta::kernels_of_cuda {
 
 using at::Tensor;

@@ -99,13 +99,14 @@ public:
         return {reply.answer->peak, {}};
     }
 
-    /// The evidence from the strongest source that answers, never from a stronger one than `wanted`.
+    /// The evidence from the strongest source that answers, never from a stronger one than `wanted`. `capacity`: of the device, if it is
+    /// known.
     template <class Ask>
-    [[nodiscard]] MemoryEvidence gather(const TrainerJob& job, Evidence wanted, const Ask& ask) {
+    [[nodiscard]] MemoryEvidence gather(const TrainerJob& job, Evidence wanted, std::optional<std::int64_t> capacity, const Ask& ask) {
         MemoryEvidence evidence;
         std::string instead;
         if (wanted == Evidence::none) return evidence;
-        if (info_.open_ended && info_.peak_sources.empty()) return evidence;  // nobody knows another program's shape
+        if (info_.open_ended) return gather_of_program(job, wanted, capacity, ask);
         for (const PeakSource source : sources_of(wanted)) {
             Told told = predict(job, source, ask);
             if (told.prediction) {
@@ -127,6 +128,29 @@ public:
     }
 
 private:
+    /// Nobody knows another program's shape, and it has no dry run. So a virtual card is asked where the device is one for CUDA, whatever
+    /// prediction is wanted. Its silence is no news: then the program's own peaks are what is known.
+    ///
+    /// A program's allocator does not know its share of the device, so it takes all that it would cache (PeakPrediction::comfort). It gives
+    /// cached memory back only where the whole device is full.
+    template <class Ask>
+    [[nodiscard]] MemoryEvidence gather_of_program(const TrainerJob& job, Evidence wanted, std::optional<std::int64_t> capacity,
+                                                   const Ask& ask) {
+        MemoryEvidence evidence;
+        if (wanted == Evidence::shape || !has(PeakSource::virtual_card) || !config_.virtual_card) return evidence;
+        Told told = predict(job, PeakSource::virtual_card, ask);
+        evidence.prediction = std::move(told.prediction);
+        if (evidence.prediction) {
+            std::int64_t& need = evidence.prediction->need;
+            const std::int64_t cached = std::max(need, evidence.prediction->comfort);
+            const std::int64_t taken = capacity && need <= *capacity ? std::min(cached, *capacity) : capacity ? need : cached;
+            if (taken > need) evidence.prediction->parts.push_back({"cached", taken - need});
+            need = taken;
+            evidence.prediction->comfort = std::max(evidence.prediction->comfort, need);
+        }
+        if (!evidence.prediction) evidence.remark = "no virtual_card: " + told.why_not;
+        return evidence;
+    }
     /// What happened to one kind of question.
     struct Rung {
         int losses = 0;              ///< in a row: no answer in time, or a late error

@@ -73,7 +73,7 @@ public:
     /// They are answered in host memory and without the plan's cap, so a model that does not fit the device is measured too.
     /// @{
     [[nodiscard]] MemoryEvidence evidence(const ParamSet& params, const ExecutionPlan& plan, Evidence wanted) override {
-        return questions_.gather(unlimited_job(params, plan), wanted, Asker{*this});
+        return questions_.gather(unlimited_job(params, plan), wanted, capacity_bytes(), Asker{*this});
     }
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) {
         return questions_.profile(unlimited_job(params, plan), Asker{*this});

@@ -60,6 +60,9 @@ HPO_INLINE std::optional<Residual> residual_of(const ParamSet& params, const Att
     const std::int64_t context = bytes_of_part(estimate, context_part);  // predicted, but not part of the allocator's measured peak
     took->least += context;
     took->most += context;
+    // Seen from outside, now and then, a program's peak is a lower bound. Less than was predicted shows nothing.
+    const bool is_seen_from_outside = !attempt.peak_allocated && estimate.source == to_text(PeakSource::virtual_card);
+    if (ended && is_seen_from_outside) took->most = std::max(took->most, need);
 
     std::int64_t told = need;
     const std::int64_t needed = std::clamp(need, took->least, took->most);

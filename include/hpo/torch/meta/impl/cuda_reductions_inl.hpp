@@ -57,9 +57,9 @@ HPO_INLINE Card& card() {
 }
 
 HPO_INLINE void stage(const Tensor& input, Sizes dimensions, std::int64_t partial_bytes) {
-    Reduction reduction = Reduction::of(input, dimensions.vec());
+    allocator::Reduction reduction = reduction_of(input, dimensions.vec());
     reduction.partial_bytes = partial_bytes;
-    const Staging needed = staging_of(reduction, card());
+    const allocator::Staging needed = allocator::staging_of(reduction, card().threads());
     if (needed.buffer == 0) return;
     const Tensor buffer = scratch(input, needed.buffer);
     const Tensor counters = scratch(input, needed.counters);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/// How exactly recordings of a program on a virtual card tell what it takes with other sizes.
+///
+///     program_law FOLDER [RECORDINGS [ORDERS]]
+///
+/// FOLDER has a snapshot BATCH_LENGTH_WIDTH.pickle for each combination, as bench/program_law.py makes them. The first RECORDINGS (6) of
+/// each of ORDERS (10) random orders tell all others. Also prints what the trainer `command` would do: it records until the law agrees.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "hpo/allocator/capacity_need.hpp"
+#include "hpo/allocator/snapshot/recording.hpp"
+#include "hpo/allocator/trace_law.hpp"
+#include "hpo/base/error.hpp"
+
+namespace {
+
+using namespace hpo::allocator;
+
+struct Recorded {
+    std::vector<double> numbers;
+    AllocationTrace trace;
+    AllocatorSettings settings;
+    double need = 0;
+};
+
+std::vector<Recorded> read(const std::filesystem::path& folder) {
+    std::vector<Recorded> all;
+    for (const auto& entry : std::filesystem::directory_iterator{folder}) {
+        if (entry.path().extension() != ".pickle") continue;
+        std::vector<double> numbers;
+        const std::string name = entry.path().stem();
+        for (const char* at = name.data(); at < name.data() + name.size(); ++at) {
+            int number = 0;
+            const auto read = std::from_chars(at, name.data() + name.size(), number);
+            if (read.ec != std::errc{}) continue;
+            numbers.push_back(number);
+            at = read.ptr;
+        }
+        Recording recording = open_recording(entry.path());
+        const auto need = static_cast<double>(capacity_need(recording.trace, recording.settings).need);
+        all.push_back({std::move(numbers), std::move(recording.trace), recording.settings, need});
+    }
+    std::ranges::sort(all, {}, &Recorded::numbers);
+    return all;
+}
+
+/// The share by which a prediction's need differs.
+double error_of(const TraceLaw& law, const Recorded& each) {
+    return static_cast<double>(capacity_need(law.at(each.numbers)->trace, each.settings).need) / each.need - 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    if (argc < 2) {
+        std::fputs("program_law FOLDER [RECORDINGS [ORDERS]]\n", stderr);
+        return 2;
+    }
+    const std::vector<Recorded> all = read(argv[1]);
+    const std::size_t recordings = argc > 2 ? std::stoul(argv[2]) : 6;
+    const int orders = argc > 3 ? std::stoi(argv[3]) : 10;
+    if (all.size() <= recordings || recordings < 2)
+        throw hpo::Error{hpo::Errc::usage, "expected more snapshots than recordings, and 2 or more of these"};
+    std::printf("%zu combinations, %zu recordings\n%-8s%-12s%-12s%-12s%s\n", all.size(), recordings, "order", "exact", "within 1 %",
+                "largest", "of");
+    for (int order = 0; order < orders; ++order) {
+        std::vector<const Recorded*> shuffled;
+        for (const Recorded& each : all) shuffled.push_back(&each);
+        std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937_64{static_cast<std::uint64_t>(order)});
+        TraceLaw law{all.front().numbers.size(), CardThreads::of({8, 9}, 128)};
+        std::size_t exact = 0;
+        std::size_t near = 0;
+        double largest = 0;
+        for (std::size_t i = 0; i < shuffled.size(); ++i) {
+            if (i < recordings) {
+                law.add(shuffled[i]->numbers, shuffled[i]->trace);
+                continue;
+            }
+            const double error = error_of(law, *shuffled[i]);
+            exact += std::abs(error) < 1e-9 ? 1 : 0;
+            near += std::abs(error) <= 0.01 ? 1 : 0;
+            if (std::abs(error) > std::abs(largest)) largest = error;
+        }
+        std::printf("%-8d%-12zu%-12zu%-+12.4f%zu\n", order, exact, near, largest, shuffled.size() - recordings);
+    }
+    return 0;
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "program_law: %s\n", error.what());
+    return 1;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hpo/allocator/trace_alignment.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo::allocator {
+namespace law_detail {
+
+/// What a block is known by, whatever the sizes.
+struct BlockMark {
+    std::size_t scope = 0;
+    std::size_t lifetime = 0;  ///< blocks taken while it lives; long ones count as equal
+    double bytes = 0;
+};
+
+class BlockMarks {
+public:
+    [[nodiscard]] std::vector<BlockMark> of(const AllocationTrace& trace) {
+        constexpr std::size_t long_lifetime = 40;
+        std::vector<BlockMark> marks(trace.blocks.size());
+        std::size_t taken = 0;
+        for (std::size_t i = 0; i < marks.size(); ++i) {
+            const std::size_t number = numbers_.size();
+            marks[i].scope = numbers_.try_emplace(trace.scopes[trace.blocks[i].scope], number).first->second;
+            marks[i].lifetime = long_lifetime;
+            marks[i].bytes = static_cast<double>(trace.blocks[i].bytes);
+        }
+        for (const std::int64_t event : trace.events) {
+            const std::size_t block = AllocationTrace::block_of(event);
+            if (event >= 0) ++taken;
+            else marks[block].lifetime = std::min(long_lifetime, taken - 1 - block);
+        }
+        return marks;
+    }
+
+private:
+    std::map<std::string_view, std::size_t> numbers_;
+};
+
+/// How well two blocks match. The sorted ratios are those that sizes of this program may have.
+[[nodiscard]] inline float match(const BlockMark& one, const BlockMark& other, const std::vector<double>& ratios) {
+    constexpr double exact = 1e-9;
+    float score = one.lifetime == other.lifetime ? 2.0F : 1.0F;
+    const double ratio = other.bytes / one.bytes;
+    const auto near = std::ranges::lower_bound(ratios, ratio * (1 - exact));
+    if (near != ratios.end() && *near <= ratio * (1 + exact)) return score + 2.5F;
+    constexpr double slack = 0.01;
+    const bool possible = ratio >= ratios.front() * (1 - slack) && ratio <= ratios.back() * (1 + slack);
+    return score + (possible ? 0.5F : -1.5F);
+}
+
+}  // namespace law_detail
+
+HPO_INLINE std::vector<std::optional<std::size_t>> aligned_blocks(const AllocationTrace& one, const AllocationTrace& other,
+                                                                  std::vector<double> ratios) {
+    std::ranges::sort(ratios);
+    law_detail::BlockMarks marks;
+    const std::vector<law_detail::BlockMark> left = marks.of(one);
+    const std::vector<law_detail::BlockMark> right = marks.of(other);
+    const auto rows = static_cast<std::int64_t>(left.size());
+    const auto columns = static_cast<std::int64_t>(right.size());
+    const std::int64_t reach = 512 + std::abs(rows - columns);
+    const auto width = static_cast<std::size_t>(2 * reach + 1);
+    enum Step : std::uint8_t { skip_left, skip_right, pair };
+    // Column j of row i is at place j - i + reach of its band.
+    std::vector<std::uint8_t> steps(static_cast<std::size_t>(rows + 1) * width, skip_left);
+    std::vector<float> above(width, -1);
+    std::vector<float> here(width, -1);
+    const auto place = [&](std::int64_t i, std::int64_t j) { return static_cast<std::size_t>(j - i + reach); };
+    for (std::int64_t i = 0; i <= rows; ++i) {
+        std::ranges::fill(here, -1.0F);
+        for (std::int64_t j = std::max<std::int64_t>(0, i - reach); j <= std::min(columns, i + reach); ++j) {
+            const std::size_t at = place(i, j);
+            std::uint8_t& step = steps[static_cast<std::size_t>(i) * width + at];
+            float best = i == 0 && j == 0 ? 0.0F : -1.0F;
+            if (i > 0 && at + 1 < width && above[at + 1] > best) {
+                best = above[at + 1];
+                step = skip_left;
+            }
+            if (j > 0 && at > 0 && here[at - 1] > best) {
+                best = here[at - 1];
+                step = skip_right;
+            }
+            if (i > 0 && j > 0 && above[at] >= 0) {
+                const law_detail::BlockMark& a = left[static_cast<std::size_t>(i - 1)];
+                const law_detail::BlockMark& b = right[static_cast<std::size_t>(j - 1)];
+                const float score = a.scope == b.scope ? above[at] + law_detail::match(a, b, ratios) : -1.0F;
+                if (score > best) {
+                    best = score;
+                    step = pair;
+                }
+            }
+            here[at] = best;
+        }
+        std::swap(above, here);
+    }
+    std::vector<std::optional<std::size_t>> partners(left.size());
+    for (std::int64_t i = rows, j = columns; i > 0 && j > 0;) {
+        switch (steps[static_cast<std::size_t>(i) * width + place(i, j)]) {
+            case skip_left: --i; break;
+            case skip_right: --j; break;
+            default: partners[static_cast<std::size_t>(--i)] = static_cast<std::size_t>(--j);
+        }
+    }
+    return partners;
+}
+
+}  // namespace hpo::allocator

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "card_recordings.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "hpo/allocator/capacity_need.hpp"
+#include "hpo/allocator/conf.hpp"
+#include "hpo/allocator/cuda_overheads.hpp"
+#include "hpo/allocator/trace_file.hpp"
+#include "hpo/allocator/trace_peak.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/trainer/json.hpp"
+#include "hpo/worker/environment.hpp"
+
+namespace command {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int most_seconds = 45;  // the worker's answer is awaited for little longer
+
+hpo::Error cannot(const std::string& why) { return hpo::Error{hpo::Errc::plugin, "the program on a virtual card: " + why}; }
+
+/// A folder that is gone with this object.
+class Folder {
+public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "hpo-recording-XXXXXX").string();
+        if (!::mkdtemp(name.data())) throw cannot("no folder can be made in " + std::filesystem::temp_directory_path().string());
+        path_ = name;
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// The whole numbers above 0 that may be sizes, and the other values as the name of a family.
+struct Sizes {
+    std::vector<double> numbers;
+    std::string family;
+};
+
+Sizes sizes_of(const hpo::TrainerJob& job) {
+    Sizes sizes;
+    Json others = Json::object();
+    // The micro-batch first: where it is the whole batch in all recordings, the law is taken to be its own.
+    if (const auto micro = job.plan.effective_micro_batch()) {
+        sizes.numbers = {static_cast<double>(*micro), static_cast<double>(job.plan.accumulation_steps())};
+        others["micro-batch"] = "number";
+    }
+    for (const auto& [name, value] : job.params) {
+        const auto* const whole = hpo::get_if<std::int64_t>(&value);
+        const auto* const real = hpo::get_if<double>(&value);
+        if (whole && *whole > 0) {
+            sizes.numbers.push_back(static_cast<double>(*whole));
+            others[name] = "number";
+        } else if (real) {
+            others[name] = *real == 0 ? "zero" : "real";  // a rate of 0 may leave a kernel out
+        } else {
+            others[name] = hpo::json_text(value);
+        }
+    }
+    others["plan"] = {{"conf", job.plan.allocator_settings}, {"expandable", job.plan.expandable_segments}};
+    sizes.family = others.dump();
+    return sizes;
+}
+
+hpo::allocator::CardThreads threads_of_card() {
+    const std::string figures = hpo::worker::variable(hpo::worker::inherited_environment(), "HPO_RECORDER_CARD").value_or("");
+    const auto number = [&](const std::string& key, int usual) {
+        const std::size_t found = (";" + figures).find(";" + key + "=");
+        return found == std::string::npos ? usual : std::atoi(figures.c_str() + found + key.size() + 1);
+    };
+    const int capability = number("capability", 80);
+    return hpo::allocator::CardThreads::of({capability / 10, capability % 10}, number("multiprocessors", 108));
+}
+
+/// Runs the recorder to its end. What it and the program print is not kept.
+void run_recorder(const ProgramStart& start, hpo::Progress& progress) {
+    KeptProgram recorder{start};
+    std::array<char, 4096> ignored{};
+    for (;;) {
+        std::array<pollfd, 3> watched{
+            {{recorder.ended(), POLLIN, 0}, {recorder.output(), POLLIN, 0}, {recorder.error_output(), POLLIN, 0}}};
+        ::poll(watched.data(), watched.size(), 100);
+        if (watched[0].revents != 0) break;
+        if (progress.stop_requested()) {
+            recorder.signal(SIGKILL);
+            throw hpo::Error{hpo::Errc::interrupted, "the prediction was stopped"};
+        }
+        bool has_read = false;
+        for (std::size_t i = 1; i < watched.size(); ++i)
+            has_read = (watched[i].revents != 0 && ::read(watched[i].fd, ignored.data(), ignored.size()) > 0) || has_read;
+        if (!has_read && (watched[1].revents | watched[2].revents) != 0) ::poll(nullptr, 0, 20);  // both are at their end
+    }
+    static_cast<void>(recorder.wait());
+}
+
+Json told_by(const std::filesystem::path& folder) {
+    std::ifstream file{folder / "told.json"};
+    Json told = Json::parse(file, nullptr, false);
+    if (!told.is_object()) throw cannot("it was ended before it was recorded");
+    if (told.contains("error")) throw cannot(told.value("error", ""));
+    return told;
+}
+
+}  // namespace
+
+void CardRecordings::record(Family& family, const std::vector<double>& numbers, const ProgramStart& start, hpo::Progress& progress) {
+    const auto environment = hpo::worker::inherited_environment();
+    const std::string recorder = hpo::worker::variable(environment, "HPO_RECORDER").value_or("");
+    if (recorder.empty()) throw cannot("there is none");
+    const Folder folder;
+    ProgramStart recording{.words = {recorder, "record-program", folder.path().string(),
+                                     hpo::worker::variable(environment, "HPO_RECORDER_CARD").value_or(""), std::to_string(most_seconds)},
+                           .environment = start.environment};
+    recording.words.insert(recording.words.end(), start.words.begin(), start.words.end());
+    run_recorder(recording, progress);
+    const Json told = told_by(folder.path());
+    if (const std::string unknown = told.value("unknown", ""); !unknown.empty()) {
+        family.unknown = unknown;
+        throw cannot(unknown);
+    }
+    family.law.add(numbers, hpo::allocator::read_trace(folder.path() / "trace"));
+    family.beside = {.torch = told.value("torch", ""),
+                     .conf = told.value("conf", ""),
+                     .bytes = std::max(family.beside.bytes, told.value("beside_bytes", std::int64_t{0})),
+                     .notes = told.value("notes", std::vector<std::string>{})};
+}
+
+hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const ProgramStart& start, hpo::Progress& progress) {
+    const auto [numbers, name] = sizes_of(job);
+    auto entry = families_.find(name);
+    if (entry == families_.end()) {
+        hpo::allocator::TraceLaw law{numbers.size(), threads_of_card()};
+        entry = families_.emplace(name, Family{std::move(law), {}, {}}).first;
+    }
+    Family& family = entry->second;
+    if (!family.unknown.empty()) throw cannot(family.unknown);
+    constexpr double little = 0.01;
+    constexpr double too_much = 0.15;
+    const auto enough = [&] {
+        const std::vector<double>& errors = family.law.errors();
+        const std::size_t recorded = family.law.recordings();
+        if (!family.law.covers(numbers) || errors.size() < 2) return false;
+        const bool agrees = errors.back() <= little && errors[errors.size() - 2] <= little;
+        const double doubt = agrees || recorded >= usual_recordings ? predicted(family, numbers, job).uncertainty : 1;
+        return doubt <= (recorded < usual_recordings ? little : too_much);
+    };
+    if (!family.law.is_recorded(numbers) && !enough()) {
+        if (family.law.recordings() >= most_recordings)
+            throw cannot("its memory does not grow evenly with its parameters: " + std::to_string(most_recordings) +
+                         " recordings do not tell how much it takes with these");
+        record(family, numbers, start, progress);
+    }
+    hpo::PeakPrediction prediction = predicted(family, numbers, job);
+    if (!job.trace_file.empty()) hpo::allocator::write_trace(job.trace_file, family.law.at(numbers)->trace);
+    return prediction;
+}
+
+hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::vector<double>& numbers, const hpo::TrainerJob& job) {
+    using namespace hpo::allocator;
+    const auto version = parse_libtorch_version(family.beside.torch).value_or(LibTorchVersion{});
+    AllocatorSettings settings = read_allocator_conf(family.beside.conf, version, "the program's allocator settings");
+    if (!job.plan.allocator_settings.empty())
+        settings = read_allocator_conf(job.plan.allocator_settings, version, "plan.allocator_settings");
+    settings.expandable_segments = settings.expandable_segments || job.plan.expandable_segments;
+    const std::int64_t context = job.cuda_context_bytes.value_or(usual_cuda_overheads(version).context_bytes);
+    const std::int64_t outside = context + family.beside.bytes;
+    const auto found = family.law.at(numbers);
+    const CapacityNeed need = capacity_need(found->trace, settings, outside);
+    const TracePeak peak = requested_peak(found->trace);
+    hpo::PeakPrediction prediction{.source = hpo::PeakSource::virtual_card};
+    prediction.requested_bytes = need.unlimited.counts.requested_peak;
+    prediction.allocated_bytes = need.unlimited.counts.allocated_peak;
+    prediction.reserved_bytes = need.unlimited.counts.reserved_peak;
+    prediction.need = need.need;
+    prediction.comfort = std::max(need.comfort, need.unlimited.counts.reserved_peak + outside);
+    prediction.parts = parts_after(found->trace, peak.event);
+    prediction.parts.push_back({"CUDA context", context});  // seen from outside, a program's peak includes it
+    prediction.parts.push_back({"allocator", need.need - context - peak.bytes});
+    if (!family.law.is_recorded(numbers)) {
+        const double most = static_cast<double>(capacity_need(found->most, settings, outside).need) / static_cast<double>(need.need) - 1;
+        const std::vector<double>& errors = family.law.errors();
+        prediction.uncertainty = std::max({most, errors.back(), errors[errors.size() - 2]});
+        prediction.remark = "from " + std::to_string(family.law.recordings()) + " recordings of the program on a virtual card";
+    } else {
+        prediction.remark = "the program was recorded on a virtual card";
+    }
+    prediction.remark += "; the context is taken to be " + hpo::format_bytes(context);
+    for (const std::string& note : family.beside.notes) prediction.remark += "; not counted: " + note;
+    return prediction;
+}
+
+}  // namespace command
