@@ -20,15 +20,16 @@ using hpo::tests::mib;
 
 namespace {
 
-/// Three slots. Ends the oldest job at each wait. `fails` says which attempts run out of memory, and why.
+/// Ends the oldest job at each wait. `fails` says which attempts run out of memory, and why.
 class Scripted final : public Executor {
 public:
+    std::size_t slots = 3;
     std::function<std::optional<OomCause>(std::int64_t trial, int attempt)> fails = [](std::int64_t, int) { return std::nullopt; };
     std::function<std::optional<std::int64_t>()> free = [] { return std::nullopt; };
     std::vector<std::set<std::int64_t>> together;  ///< the trials that ran at each start
     std::vector<std::int64_t> started;             ///< trials, in order
 
-    [[nodiscard]] std::size_t free_slots() const override { return 3 - queue_.size(); }
+    [[nodiscard]] std::size_t free_slots() const override { return slots - queue_.size(); }
     void submit(const Job& job, ExecutorEvents& events) override {
         events.on_started(job.trial, 1000);
         queue_.push_back(job);
@@ -111,6 +112,39 @@ TEST_CASE("a retry that waits starts when as much of the device is free as the a
     CHECK(ran.notes.all.empty());
 }
 
+TEST_CASE("other trials begin while a retry waits for memory, also with one worker") {
+    Scripted executor;
+    executor.slots = 1;
+    executor.fails = [](std::int64_t trial, int attempt) {
+        return trial % 2 == 0 && attempt == 0 ? std::optional{OomCause::neighbour} : std::nullopt;
+    };
+    executor.free = [&] { return executor.started.size() < 6 ? mib : 90 * mib; };
+    const Ran ran = run(
+        executor, [](Recovery& retry) { retry.wait_seconds = 60; }, 6);
+    CHECK(executor.started == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 0, 2, 4});
+    CHECK(std::ranges::all_of(ran.result.trials, [](const Trial& trial) { return trial.state == TrialState::complete; }));
+    CHECK(ran.notes.all.empty());
+}
+
+TEST_CASE("no further trials begin if one more attempt waits for memory than there are workers, and none ended well") {
+    for (const std::size_t slots : {1, 3}) {
+        Scripted executor;
+        executor.slots = slots;
+        int looks = 0;
+        std::set<std::int64_t> begun;
+        executor.fails = [&](std::int64_t trial, int) {
+            if (looks < 100) begun.insert(trial);
+            return looks < 100 ? std::optional{OomCause::neighbour} : std::nullopt;
+        };
+        executor.free = [&] { return ++looks < 100 ? mib : 90 * mib; };
+        const Ran ran = run(
+            executor, [](Recovery& retry) { retry.wait_seconds = 60; }, 30);
+        CHECK(begun.size() == 2 * slots);
+        CHECK(std::ranges::all_of(ran.result.trials, [](const Trial& trial) { return trial.state == TrialState::complete; }));
+        CHECK(ran.result.trials.size() == 30);
+    }
+}
+
 TEST_CASE("a retry that has waited in vain starts without, and a note says so") {
     Scripted executor;
     executor.fails = first_of_trial_0;
@@ -166,6 +200,24 @@ TEST_CASE("a retry that shall be alone starts when no other attempt runs, and no
     }
     CHECK(with_0 == 2);
     CHECK(std::any_of(executor.together.begin() + 5, executor.together.end(), [](const auto& running) { return running.size() == 3; }));
+}
+
+TEST_CASE("a retry that shall be alone and has waited is not put off by trials that go on beginning") {
+    Scripted executor;
+    executor.fails = first_of_trial_0;
+    executor.free = [] { return mib; };
+    const Ran ran = run(
+        executor,
+        [](Recovery& retry) {
+            retry.alone = true;
+            retry.wait_seconds = 0;
+        },
+        12);
+    const auto again = std::ranges::find(executor.started.begin() + 1, executor.started.end(), 0);
+    REQUIRE(again != executor.started.end());
+    CHECK(again - executor.started.begin() <= 4);
+    CHECK(executor.together[static_cast<std::size_t>(again - executor.started.begin())] == std::set<std::int64_t>{0});
+    CHECK(ran.result.trials.size() == 12);
 }
 
 namespace {

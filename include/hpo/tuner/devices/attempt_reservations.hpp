@@ -29,6 +29,9 @@ struct WaitingAttempt {
     bool alone = false;         ///< it starts when no other attempt runs, and none is started beside it
     bool timed_out = false;     ///< it starts although too little was free for `wait_seconds`
     Stopwatch chosen{};
+
+    /// True if it waits for free memory, and its time is not up.
+    [[nodiscard]] bool is_patient() const { return wait_seconds && chosen.seconds() < *wait_seconds; }
 };
 
 /// Holds back each attempt until its predicted memory is reserved. If the study predicts no memory, attempts start at once. If it does, an
@@ -61,6 +64,12 @@ public:
         if (reservations_ && reservation(number)) reservations_->reported(number, step);
     }
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
+    /// How many of the device's `slots` worker slots are kept for attempts that wait here. An attempt that waits for free memory keeps
+    /// none until its time is up: others run meanwhile. But if more than `slots` such attempts came and none on the device ended well
+    /// since, each further one keeps a slot. Else every trial of the study would begin, and wait.
+    [[nodiscard]] std::size_t kept_slots(std::size_t slots) const;
+    /// Call it if an attempt on the device ended well. So others may run beside those that wait.
+    void ended_well() noexcept { waits_in_a_row_ = 0; }
     [[nodiscard]] std::size_t admitted() const noexcept { return running_.size(); }
     /// The bytes of the device that are reserved for this session's attempts.
     [[nodiscard]] std::int64_t reserved_bytes() const { return std::accumulate(bytes_.begin(), bytes_.end(), std::int64_t{0}); }
@@ -76,15 +85,18 @@ private:
     [[nodiscard]] bool reserves(const WaitingAttempt& each);
     /// False if another attempt has the device alone, or if this one shall and others run or it is behind one that shall.
     [[nodiscard]] bool may_run_beside_others(const WaitingAttempt& each) const;
+    [[nodiscard]] std::optional<std::int64_t> free_now();
     /// True if the attempt does not wait for free memory, or no longer.
-    [[nodiscard]] bool has_waited(WaitingAttempt& each) const;
+    [[nodiscard]] bool has_waited(WaitingAttempt& each);
 
     static constexpr std::int64_t whole_device = std::int64_t{1} << 60;  ///< more than any device has, so all of it is reserved
 
     Reservations* reservations_;
     bool predicts_;
     FreeNow free_now_;
+    std::optional<std::optional<std::int64_t>> seen_free_;  ///< what free_now_ told in this call of admit or next; it may be slow
     std::vector<WaitingAttempt> waiting_;
+    std::size_t waits_in_a_row_ = 0;       ///< attempts that came to wait for free memory since one ended well
     std::vector<std::int64_t> running_;    ///< trials whose attempts were admitted
     std::optional<std::int64_t> alone_{};  ///< the one of them that has the device alone
     // Two vectors rather than a map: they hold few elements and compile fast.

@@ -38,8 +38,10 @@ struct SessionDevice {
     SessionDevice& operator=(const SessionDevice&) = delete;
     ~SessionDevice() = default;
 
-    /// True if an attempt can be chosen for it now: a worker is free, and none that was chosen waits for it.
-    [[nodiscard]] bool has_room() const { return what.executor.free_slots() > reservations.waiting(); }
+    /// True if an attempt can be chosen for it now: a worker is free, and is not kept for one that waits.
+    [[nodiscard]] bool has_room() const { return what.executor.free_slots() > kept_slots(); }
+    /// The worker slots that are kept for attempts that wait for this device.
+    [[nodiscard]] std::size_t kept_slots() const { return reservations.kept_slots(what.executor.free_slots() + reservations.admitted()); }
 
     TuneDevice what;
     AttemptReservations reservations;
@@ -63,7 +65,7 @@ public:
     [[nodiscard]] SessionDevice* find(std::string_view name);
     /// The device of an attempt that this session has started.
     [[nodiscard]] SessionDevice& of(std::string_view name) { return *find(name); }
-    /// True if a usable device has room for an attempt, and no more attempts wait than workers are free.
+    /// True if a usable device has room for an attempt, and more workers are free than are kept for attempts that wait.
     [[nodiscard]] bool has_room() const;
     /// The usable device that has room and the most free memory, else the one with the most free memory. `other_than` names devices that
     /// are not wanted if there are others. If there are none, only the last of them is not wanted.

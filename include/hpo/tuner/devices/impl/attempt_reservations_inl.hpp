@@ -13,17 +13,27 @@
 namespace hpo::tuner::inline devices {
 
 HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::admit(WaitingAttempt attempt, bool is_slot_free) {
+    seen_free_.reset();
     if (is_slot_free && takes(attempt)) return attempt;
+    if (attempt.is_patient()) ++waits_in_a_row_;
     waiting_.push_back(std::move(attempt));
     return std::nullopt;
 }
 
 HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::next() {
+    seen_free_.reset();
     const auto found = std::find_if(waiting_.begin(), waiting_.end(), [this](WaitingAttempt& each) { return takes(each); });
     if (found == waiting_.end()) return std::nullopt;
     WaitingAttempt attempt = std::move(*found);
     waiting_.erase(found);
     return attempt;
+}
+
+HPO_INLINE std::size_t AttemptReservations::kept_slots(std::size_t slots) const {
+    const auto patient = static_cast<std::size_t>(
+        std::count_if(waiting_.begin(), waiting_.end(), [](const WaitingAttempt& each) { return each.is_patient(); }));
+    const std::size_t too_many = waits_in_a_row_ > slots ? waits_in_a_row_ - slots : 0;
+    return waiting_.size() - patient + std::min(patient, too_many);
 }
 
 HPO_INLINE void AttemptReservations::shrink(std::int64_t number, std::int64_t bytes) {
@@ -58,18 +68,23 @@ HPO_INLINE bool AttemptReservations::may_run_beside_others(const WaitingAttempt&
     if (alone_ || (each.alone && !running_.empty())) return false;
     for (const WaitingAttempt& older : waiting_) {
         if (&older == &each) break;
-        if (older.alone && !older.wait_seconds) return false;  // else the device would never be empty
+        if (older.alone && !older.is_patient()) return false;  // else the device would never be empty
     }
     return true;
 }
 
-HPO_INLINE bool AttemptReservations::has_waited(WaitingAttempt& each) const {
+HPO_INLINE std::optional<std::int64_t> AttemptReservations::free_now() {
+    if (!seen_free_) seen_free_ = free_now_ ? free_now_() : std::nullopt;
+    return *seen_free_;
+}
+
+HPO_INLINE bool AttemptReservations::has_waited(WaitingAttempt& each) {
     if (!each.wait_seconds) return true;
-    const auto free = free_now_ ? free_now_() : std::nullopt;
+    const auto free = free_now();
     const auto& estimate = each.attempt.estimate;
     const std::int64_t required = std::max({each.free_bytes, each.least_bytes, estimate ? estimate->need.value_or(0) : 0});
     const bool is_free = !free || *free >= required;
-    each.timed_out = !is_free && each.chosen.seconds() >= *each.wait_seconds;
+    each.timed_out = !is_free && !each.is_patient();
     return is_free || each.timed_out;
 }
 
@@ -79,7 +94,7 @@ HPO_INLINE bool AttemptReservations::reserves(const WaitingAttempt& each) {
     predicts_ = predicts_ || predicted;
     if (!reservations_ || !(predicts_ || each.alone)) return true;
     // Other programs may hold a part of the device for as long as they run. Who is alone gets the rest.
-    const auto free = each.alone && free_now_ ? free_now_() : std::nullopt;
+    const auto free = each.alone ? free_now() : std::nullopt;
     const std::int64_t whole = free ? std::max<std::int64_t>(*free, 1) : whole_device;
     const std::int64_t need = std::max(predicted && !each.alone ? *estimate->need : whole, each.least_bytes);
     const auto reserved = reservations_->reserve({each.number, need, std::max(need, predicted ? estimate->comfort.value_or(0) : 0)});

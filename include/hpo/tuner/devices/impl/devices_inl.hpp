@@ -102,15 +102,15 @@ SessionDevice* Devices::best_where(auto&& is_wanted) {
 
 HPO_INLINE bool Devices::has_room() const {
     std::size_t free = 0;
-    std::size_t waiting = 0;
+    std::size_t kept = 0;
     bool any = false;
     for (const SessionDevice& device : devices_) {
-        waiting += device.reservations.waiting();
+        kept += device.kept_slots();
         if (!is_usable(device)) continue;
         free += device.what.executor.free_slots();
         any = any || device.has_room();
     }
-    return any && free > waiting;
+    return any && free > kept;
 }
 
 HPO_INLINE SessionDevice& Devices::best(const std::vector<std::string>& other_than) {
@@ -145,6 +145,7 @@ HPO_INLINE std::size_t Devices::others_usable(std::string_view name) {
 
 HPO_INLINE std::vector<WaitingAttempt> Devices::see(const Attempt& attempt, TuneObserver& observer) {
     SessionDevice& device = of(attempt.plan.device);
+    if (attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped) device.reservations.ended_well();
     if (!device.health.see(attempt) || others_usable(device.what.name) == 0) return {};
     observer.device_left_out(device.what.name, device.health.pause_seconds(), *attempt.failure);
     return device.reservations.take_waiting();
