@@ -116,6 +116,35 @@ TEST_CASE("a call that finds no room on the disk is made again when there is roo
     CHECK(database.execAndGet("PRAGMA integrity_check").getString() == "ok");
 }
 
+TEST_CASE("opening waits for room on a full disk: of a new store, of one of an earlier journal mode, and of one in use") {
+    for (const char* stored : {"nothing", "rollback journal", "write-ahead log"}) {
+        INFO(stored);
+        const hpo::tests::TemporaryDirectory folder;
+        const std::string path = folder.file("hpo.db");
+        if (stored != std::string{"nothing"}) (void)Sqlite{path}.open_study("s", one, hpo::Store::Open::create);
+        if (stored == std::string{"rollback journal"}) {
+            SQLite::Database database{path, SQLite::OPEN_READWRITE};
+            CHECK(database.execAndGet("PRAGMA journal_mode = DELETE").getString() == "delete");
+        }
+        std::vector<std::string> told;
+        const NoGrowth full;
+        {
+            Sqlite store{path, {.failure_timeout = 10min, .told_after = 30ms, .tell = [&](const std::string& text) {
+                                    told.push_back(text);
+                                    full.end();
+                                }}};
+            CHECK(store.open_study("s", one, hpo::Store::Open::create_or_resume).id == 1);
+        }
+        REQUIRE(told.size() == 2);
+        CHECK_THAT(told[0], Contains("store '" + path + "': reading or writing failed") && Contains("waits at most 600 s"));
+        CHECK_THAT(told[1], Contains("can be used again"));
+        full.end();
+        SQLite::Database database{path, SQLite::OPEN_READONLY};
+        CHECK(database.execAndGet("PRAGMA integrity_check").getString() == "ok");
+        CHECK(database.execAndGet("SELECT count(*) FROM studies").getInt() == 1);
+    }
+}
+
 TEST_CASE("a wait in vain is an error that can pass; the next call does not wait as long again") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = folder.file("hpo.db");

@@ -92,6 +92,27 @@ TEST_CASE("a run waits for a store that another program has locked, says so once
     check_all_done_once(workshop);
 }
 
+TEST_CASE("a run that begins on a full disk waits for room, says so once, and loses nothing") {
+    const Workshop workshop;
+    const auto former = ::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    rlimit full = before;
+    full.rlim_cur = 20'000;  // enough for what the run says
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+    const pid_t child = start(workshop);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+    ::signal(SIGXFSZ, former);
+    const bool told = has_said(workshop, "store 'hpo.db': reading or writing failed");
+    REQUIRE(::prlimit(child, RLIMIT_FSIZE, &before, nullptr) == 0);
+    const auto ended = finish_command(workshop, child);
+    INFO(ended.error);
+    CHECK(told);
+    CHECK(ended.status == 0);
+    CHECK(times(ended.error, "hpo-tune: note: store 'hpo.db': ") == 2);
+    check_all_done_once(workshop);
+}
+
 TEST_CASE("a run waits for room on the disk, says so once, and loses nothing") {
     const Workshop workshop;
     // A limit on the size of files stands for the full disk: with it, the kernel refuses what would make a file grow.

@@ -82,6 +82,7 @@ void find_problems(Settings& settings, Findings& findings) {
         const std::string file = store::file_of(settings.text("store"));
         const std::string place = "store '" + file + "'";
         require_writable_store(file);
+        require_room_for_store(file, {});
         store::require_new_study(place, settings.text("study"), settings.directions());
         if (!std::filesystem::exists(file)) return;
         store::Snapshot snapshot{file};

@@ -35,6 +35,12 @@ std::filesystem::path behind_links(std::filesystem::path path) {
     return path;
 }
 
+/// The folder in which SQLite keeps the journal of a store.
+std::string journal_folder(const std::string& file) {
+    const auto parent = behind_links(file).parent_path();
+    return parent.empty() ? "." : parent.string();
+}
+
 /// The number that an option is; the texts of infinities count too, since JSON keeps these as texts.
 std::optional<double> number_of(const Value& option) {
     if (const auto* whole = get_if<std::int64_t>(&option)) return static_cast<double>(*whole);
@@ -52,16 +58,23 @@ void require_writable_store(const std::string& file) {
     store::require_openable(file, true);
     const auto refuse = [&](const std::string& what) { throw Error{Errc::store, "store '" + file + "': " + what}; };
     if (std::filesystem::exists(file) && ::access(file.c_str(), W_OK) != 0) refuse("cannot be written");
-    const auto parent = behind_links(file).parent_path();
-    const std::string folder = parent.empty() ? "." : parent.string();
+    const std::string folder = journal_folder(file);
     if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder);
+}
+
+void require_room_for_store(const std::string& file, const store::PatienceOptions& options) {
+    const std::string place = "store '" + file + "': ";
     constexpr std::uintmax_t least_bytes = 1U << 20U;  // of a new store and its journal
-    std::error_code unknown;
-    const auto space = std::filesystem::space(folder, unknown);
-    if (!unknown && space.available < least_bytes)
-        throw Error{Errc::store_unavailable, "store '" + file +
-                                                 "': the disk is full: " + format_bytes(static_cast<std::int64_t>(space.available)) +
-                                                 " are free; expected at least 1 MiB"};
+    store::Patience patience{place, options};
+    for (;;) {
+        std::error_code unknown;
+        const auto space = std::filesystem::space(journal_folder(file), unknown);
+        if (unknown || space.available >= least_bytes) return patience.succeeded(0);
+        if (!patience.wait_for_failure("the disk is full")) {
+            throw Error{Errc::store_unavailable, place + "the disk is full: " + format_bytes(static_cast<std::int64_t>(space.available)) +
+                                                     " are free; expected at least 1 MiB"};
+        }
+    }
 }
 
 std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings) {
@@ -133,9 +146,10 @@ void keep_trainer_options(Store& store, const std::string& file, const Study& st
     }
 }
 
-std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration) {
+std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration,
+                                     const store::PatienceOptions& patience) {
     std::optional<std::string> latest;
-    store::Connection connection{file, store::Connection::Options{.write = true}};
+    store::Connection connection{file, store::Connection::Options{.write = true, .immutable = false, .patience = patience}};
     connection.read([&] { latest = store::latest_configuration(connection, study.id); });
     const store::Json before = store::parse_json(latest.value_or(""));
     const store::Json now = store::parse_json(configuration);

@@ -17,12 +17,14 @@
 namespace hpo::tune {
 
 /// What this run has that the study's latest run had otherwise, for one line: the device's memory, the parameters of the space. Empty if
-/// nothing changed, or if the latest run did not say. `configuration` is that of this run.
-[[nodiscard]] std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration);
+/// nothing changed, or if the latest run did not say. `configuration` is that of this run. Waits for the file as `patience` says.
+[[nodiscard]] std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration,
+                                                   const store::PatienceOptions& patience);
 
-/// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. So it does for a
-/// full disk. Nothing is made.
+/// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. Nothing is made.
 void require_writable_store(const std::string& file);
+/// Throws Error{store_unavailable} if the disk of a store stays full for as long as `patience` waits. Nothing is made.
+void require_room_for_store(const std::string& file, const store::PatienceOptions& patience);
 
 /// What a study keeps in its user attributes for all its trials, since values of different ones cannot be compared: key and value.
 [[nodiscard]] std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings);

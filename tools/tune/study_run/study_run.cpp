@@ -286,8 +286,9 @@ store::PatienceOptions StudyRun::patience() {
 }
 
 void StudyRun::open_store() {
+    require_room_for_store(store::file_of(settings_.text("store")), patience());
     store_.emplace(settings_.text("store"), patience());
-    workers_->keep_predictions_in(settings_.text("store"));
+    workers_->keep_predictions_in(settings_.text("store"), patience());
 }
 
 void StudyRun::show_progress() {
@@ -323,7 +324,8 @@ void StudyRun::open_study() {
     store_->refresh(study_.id, stored_);
     require_same_parameters(stored_, proposals_);  // before a trial is begun in vain
     require_same_options(study_, stored_, settings_, info_);
-    if (const std::string changed = changed_since_latest_run(store_->path(), study_, tune_.run->configuration); !changed.empty())
+    if (const std::string changed = changed_since_latest_run(store_->path(), study_, tune_.run->configuration, patience());
+        !changed.empty())
         note("since the latest run of study " + study_.name + ": " + changed);
 }
 

@@ -35,7 +35,7 @@ public:
     /// Lets attempts reserve the memory of devices, as `tune` then says, if that memory is known and anybody else may take of it.
     void share_devices(const Settings& settings, const TrainerInfo& info, bool guard_looks, TuneOptions& tune);
     /// From now on predictions are read from the store and kept there.
-    void keep_predictions_in(const std::string& store) { predictions_.emplace(store); }
+    void keep_predictions_in(const std::string& store, const store::PatienceOptions& patience) { predictions_.emplace(store, patience); }
 
     /// The workers on the device with the most memory: what does not fit there fits nowhere.
     [[nodiscard]] worker::Pool& largest_pool() { return largest().pool; }

@@ -130,6 +130,27 @@ public:
             throw Error{error.code(), place() + "column " + error.what()};
         }
     }
+    /// Runs `work` without a transaction of its own, and again as by `write`.
+    template <class Work>
+    auto patiently(Work&& work) -> decltype(work()) {
+        return guarded([&] {
+            for (;;) {
+                try {
+                    const Stopwatch taken;
+                    if constexpr (std::is_void_v<decltype(work())>) {
+                        work();
+                        return patience_.succeeded(taken.seconds());
+                    } else {
+                        auto result = work();
+                        patience_.succeeded(taken.seconds());
+                        return result;
+                    }
+                } catch (const SQLite::Exception& error) {
+                    if (!wait_for_failure(error)) throw;
+                }
+            }
+        });
+    }
     /// True for a file in write-ahead mode, where byte 18 of the header is 2.
     /// Design note: it reads through SQLite. Opening and closing the file in any other way would drop this process's locks on it.
     [[nodiscard]] bool is_write_ahead();
@@ -150,29 +171,18 @@ private:
 
     template <class Work>
     auto transaction(const char* begin, Work&& work) {
-        return guarded([&] {
-            for (;;) {
-                try {
-                    return transaction_once(begin, work);
-                } catch (const SQLite::Exception& error) {
-                    if (!wait_for_failure(error)) throw;
-                }
-            }
-        });
+        return patiently([&] { return transaction_once(begin, work); });
     }
     template <class Work>
     auto transaction_once(const char* begin, Work& work) {
-        const Stopwatch taken;
         run(begin);
         try {
             if constexpr (std::is_void_v<decltype(work())>) {
                 work();
                 run("COMMIT");
-                patience_.succeeded(taken.seconds());
             } else {
                 auto result = work();
                 run("COMMIT");
-                patience_.succeeded(taken.seconds());
                 return result;
             }
         } catch (...) {

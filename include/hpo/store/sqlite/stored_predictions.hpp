@@ -14,7 +14,7 @@ namespace hpo::store::inline sqlite {
 class StoredPredictions {
 public:
     /// Opens, or makes, the file of a path or `sqlite:///` address.
-    explicit StoredPredictions(const std::string& address);
+    explicit StoredPredictions(const std::string& address, const PatienceOptions& patience = {});
 
     /// Opens an existing file. It does not make the file or any table. If the file cannot be written, it is only read. Null if the file is
     /// no store that can keep predictions.

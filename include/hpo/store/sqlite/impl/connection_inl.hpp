@@ -59,7 +59,7 @@ HPO_INLINE void Rows::refuse(const SQLite::Column& value, std::string_view expec
 HPO_INLINE Connection::Connection(std::string path, Options options)
     : path_{std::move(path)}, options_{std::move(options)}, patience_{place(), options_.patience} {
     require_openable(path_, options_.write);
-    guarded([&] {
+    patiently([&] {
         const int flags =
             options_.write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLITE_OPEN_NOMUTEX;
         database_ = std::make_unique<SQLite::Database>(options_.write ? path_ : read_uri(), flags);
@@ -106,7 +106,7 @@ HPO_INLINE bool Connection::is_write_ahead() {
 }
 
 HPO_INLINE std::int64_t Connection::data_version() {
-    return guarded([&] {
+    return patiently([&] {
         Rows rows = query("PRAGMA data_version");
         rows.next();
         return rows.integer(0);

@@ -23,7 +23,7 @@ HPO_INLINE void choose_journal(Connection& connection) {
             }
         }
     };
-    connection.guarded([&] {
+    connection.patiently([&] {
         connection.script(write_ahead() ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
         connection.script("PRAGMA foreign_keys = OFF");  // Optuna deletes dependent rows in its own code, and so do we
     });

@@ -16,8 +16,8 @@
 
 namespace hpo::store::inline sqlite {
 
-HPO_INLINE StoredPredictions::StoredPredictions(const std::string& address)
-    : connection_{file_of(address), Connection::Options{.write = true}} {
+HPO_INLINE StoredPredictions::StoredPredictions(const std::string& address, const PatienceOptions& patience)
+    : connection_{file_of(address), Connection::Options{.write = true, .immutable = false, .patience = patience}} {
     static_cast<void>(prepare_file(connection_));
 }
 
