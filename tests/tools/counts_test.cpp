@@ -195,7 +195,7 @@ TEST_CASE("parameters that a rule changed are told wherever the trial's paramete
         return run_command(workshop, words).out;
     };
     CHECK_THAT(told({"best"}), Contains("(ran with)     " + changed + "\n") && Contains("(peak memory)  2.00 MiB\n"));
-    CHECK_THAT(told({"trial", "0"}), Contains("  attempt 1: ") && Contains("    ran with   " + changed + "\n"));
+    CHECK_THAT(told({"trial", "0"}), Contains("  attempt 2: ") && Contains("    ran with   " + changed + "\n"));
     CHECK_THAT(told({"trials"}), Contains(changed + ", y 4\n"));
     CHECK_THAT(told({"summary"}), Contains("with " + changed + ", y 4\n"));
     const json best = json::parse(told({"best", "--json"}))["best"][0];

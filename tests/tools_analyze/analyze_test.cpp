@@ -427,7 +427,7 @@ TEST_CASE("a study of ours is explained from its file") {
     CHECK(report["cases"][0]["reserved_bytes"].is_null());
     CHECK(report["prediction"]["attempts"] == 12);
     CHECK_THAT(analyze("trial 2 --store '" + path + "'").out,
-               Catch::Contains("attempt 0: cpu, micro-batch 96") && Catch::Contains("micro-batch halved"));
+               Catch::Contains("attempt 1: cpu, micro-batch 96") && Catch::Contains("micro-batch halved"));
     CHECK_THAT(analyze("best --store '" + path + "'").out, Catch::Contains("Trial 11 of study ours"));
 }
 
@@ -569,7 +569,7 @@ TEST_CASE("sizes that no run can have written are refused by their place, and th
     const auto refused = [&](const std::string& study, const std::string& says) {
         const CommandResult result = analyze("memory --study " + study + " --store '" + path + "'");
         CHECK(result.status == 3);
-        CHECK_THAT(result.error, Catch::Contains("study '" + study + "': trial 0, attempt 0: " + says + "; expected a size of memory"));
+        CHECK_THAT(result.error, Catch::Contains("study '" + study + "': trial 0, attempt 1: " + says + "; expected a size of memory"));
     };
     write("negative", -5, 40 * mib);
     refused("negative", "predicted_bytes holds -5");

@@ -124,6 +124,8 @@ std::string counted(std::size_t count, std::string_view noun) {
     return std::to_string(count) + " " + std::string{noun} + (count == 1 ? "" : "s");
 }
 
+std::string attempt_name(int index) { return "attempt " + std::to_string(std::int64_t{index} + 1); }
+
 std::string retries_text(std::int64_t retries) { return std::to_string(retries) + (retries == 1 ? " retry" : " retries"); }
 
 std::string params_text(const ParamSet& params) {

@@ -64,6 +64,8 @@ private:
 [[nodiscard]] std::string percent(double share);
 /// "1 trial", "2 trials".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
+/// "attempt 1" of the index 0. People count attempts from 1, as rules of a script do. The store and JSON count from 0.
+[[nodiscard]] std::string attempt_name(int index);
 /// "1 retry", "2 retries": of the allocator.
 [[nodiscard]] std::string retries_text(std::int64_t retries);
 [[nodiscard]] std::string params_text(const ParamSet& params);

@@ -295,7 +295,7 @@ void print_cases(const Page& page, const StudyData& data, const OomReport& repor
         const hpo::OomCause cause = entry.failed.failure.cause.value_or(hpo::OomCause::unknown);
         if (!all && !shown.insert(cause).second) continue;
         std::string text = "  trial " + std::to_string(entry.failed.trial->number);
-        if (entry.failed.attempt) text += ", attempt " + std::to_string(entry.failed.attempt->index);
+        if (entry.failed.attempt) text += ", " + attempt_name(entry.failed.attempt->index);
         text += ", " + std::string{to_text(cause)};
         if (!entry.failed.failure.where.empty()) text += " in " + entry.failed.failure.where;
         text += ": " + entry.failed.failure.evidence;

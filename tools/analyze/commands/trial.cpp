@@ -246,7 +246,7 @@ void print_head(const Page& page, const StudyData& data, const hpo::Trial& one, 
 
 void print_attempt(const Page& page, const hpo::Trial& one, const hpo::Attempt& attempt, const TrialContext& context,
                    std::string_view log) {
-    std::string text = "  attempt " + std::to_string(attempt.index) + ": " + plan_text(attempt.plan) +
+    std::string text = "  " + attempt_name(attempt.index) + ": " + plan_text(attempt.plan) +
                        (attempt.resumed_step ? "; from after step " + std::to_string(*attempt.resumed_step) : "") + "; " +
                        (attempt.outcome ? std::string{outcome_text(*attempt.outcome)} : "running");
     if (attempt.seconds) text += " after " + duration(*attempt.seconds);

@@ -27,7 +27,7 @@ struct SizeCheck {
     int attempt_index = 0;
 
     [[nodiscard]] std::string place() const {
-        return study + (trial ? "trial " + std::to_string(*trial) + ", attempt " + std::to_string(attempt_index) : "a rejection") + ": ";
+        return study + (trial ? "trial " + std::to_string(*trial) + ", " + attempt_name(attempt_index) : "a rejection") + ": ";
     }
     void size(std::string_view name, std::optional<std::int64_t> bytes,
               std::int64_t most = std::numeric_limits<std::int64_t>::max()) const {

@@ -203,7 +203,7 @@ void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     if (settings_.attempt_started) settings_.attempt_started();
     Running& running = running_[trial.number];
     running = Running{.device = attempt.plan.device, .begin = running.begin};
-    running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +
+    running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (" + tools::attempt_name(attempt.index) + ")" : "") + "  " +
                    params_text(trial, attempt);
     if (settings_.style == ProgressStyle::plain && attempt.index == 0) {
         const std::string pieces = attempt.plan.accumulation_steps() > 1 ? "; " + plan_of(attempt.plan) : "";

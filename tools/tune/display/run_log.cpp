@@ -34,7 +34,6 @@ std::string iso_time(Time time) {
 
 std::string name_of(const Trial& trial) { return "trial " + std::to_string(trial.number); }
 
-std::string attempt_words(const Attempt& attempt) { return "attempt " + std::to_string(attempt.index + 1); }
 
 /// "predicted 12.25 MiB (dry_run) of 24.00 MiB".
 std::string prediction_of(const Attempt& attempt) {
@@ -119,7 +118,7 @@ void RunLog::retry_noted(const Trial& trial, const std::string& what) { write(na
 void RunLog::attempt_started(const Trial& trial, const Attempt& attempt) {
     std::vector<std::string> lines;
     if (attempt.index == 0) lines.push_back("begins: " + summary_of(params_of(trial, attempt)));
-    std::string head = attempt_words(attempt) + " begins";
+    std::string head = tools::attempt_name(attempt.index) + " begins";
     if (!attempt.plan.device.empty()) head += " on " + attempt.plan.device;
     if (attempt.fresh_worker) head += " in a fresh worker";
     if (attempt.resumed_step) head += ", after the checkpoint of step " + std::to_string(*attempt.resumed_step);
@@ -138,7 +137,7 @@ void RunLog::memory_marked(const Trial& trial, const MemoryMark& mark) {
 }
 
 void RunLog::attempt_ended(const Trial& trial, const Attempt& attempt) {
-    std::string head = attempt_words(attempt) + " ended";
+    std::string head = tools::attempt_name(attempt.index) + " ended";
     if (attempt.outcome) head += ": " + std::string{store::to_text(*attempt.outcome)};
     if (attempt.seconds) head += " (" + duration(*attempt.seconds) + ")";
     if (attempt.peak_reserved) head += ", peak " + format_bytes(*attempt.peak_reserved);
