@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hpo/analysis/failure_totals.hpp"
+#include "hpo/failure/classify.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::analysis;
@@ -174,6 +175,20 @@ TEST_CASE("where nobody can know whether memory ran out it is not said that it d
     killed[3].attempts.erase(killed[3].attempts.begin());
     killed[3].attempts[0].failure->signal = 11;  // a mistake in the program
     CHECK_FALSE(totals(killed).is_uncertain());
+
+    auto lost = well;
+    lost[3].attempts.resize(1);
+    lost[3].attempts[0].outcome = hpo::OutcomeKind::failed;
+    hpo::Failure& why = lost[3].attempts[0].failure.emplace();
+    why = hpo::classify_exit({.exit_status = {}, .signal = {}, .last_words = ""});
+    REQUIRE(why.kind == hpo::FailureKind::lost_worker);
+    CHECK(totals(lost).killed_attempts == 1);
+    why.message = "its worker closed its socket";  // hpo ended it, and has said why
+    why.signal = 9;
+    CHECK(totals(lost).killed_attempts == 0);
+    CHECK_FALSE(totals(lost).is_uncertain());
+    lost[3].attempts[0].outcome = hpo::OutcomeKind::interrupted;  // hpo itself is gone
+    CHECK(totals(lost).killed_attempts == 1);
 
     auto told = well;  // another program's process that is known to have ended by SIGKILL
     told.push_back(ran(10, fail, 1000, 10));

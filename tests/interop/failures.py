@@ -145,7 +145,7 @@ def without_a_log_nothing_is_claimed(folder):
     text = analyze("oom", "--store", path)
     assert text.startswith("No out-of-memory is recorded in study s, which does not mean that there was none"), text
     assert "of 7 trials, 4 failed without a message" in text, text
-    assert "lost_worker" not in text and "process ended without a message" not in text, text
+    assert "lost_worker" not in text and "the process is gone" not in text, text
     summary = analyze("summary", "--store", path)
     assert "no out-of-memory is recorded; of the trials 4 failed without a message" in summary, summary
     assert "no trial ran out of memory" not in summary, summary

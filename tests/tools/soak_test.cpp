@@ -81,3 +81,27 @@ return hpo.study {
         CHECK(met[fault] > 0);
     }
 }
+
+TEST_CASE("hpo-analyze does not say that a reason is unknown if hpo ended a worker and said why") {
+    const Workshop workshop;
+    workshop.write("soak.lua", R"(
+local hpo = require "hpo"
+local faults = { "none", "hang_up", "write_garbage" }
+return hpo.study {
+  name = "soak", trainer = "fault", sampler = "random", pruner = "none", workers = 1, trials = 3, recovery = "fail",
+  objective = { metric = "value", direction = "minimize" },
+  space = function(trial)
+    trial:float("x", 0, 1)
+    trial:categorical("fault", faults, { only = { faults[1 + trial.number % 3] } })
+  end,
+}
+)");
+    const auto ended = run_command(
+        workshop, {tool("hpo-tune"), "run", "soak.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress", "none"});
+    INFO(ended.out << ended.error);
+    CHECK(ended.status == 0);
+    const auto oom = run_command(workshop, {tool("hpo-analyze"), "oom"});
+    CHECK_THAT(oom.out, Catch::Contains("No out-of-memory in study soak: none in 3 trials") &&
+                            Catch::Contains("2 lost_worker (the process is gone, or hpo ended it)"));
+    for (const std::string& text : {ended.out, oom.out}) CHECK_THAT(text, !Catch::Contains("unknown reason"));
+}

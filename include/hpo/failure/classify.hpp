@@ -44,6 +44,10 @@ struct ProcessEnd {
     bool host_memory_was_short = false;  ///< the kernel reported an OOM kill, or the host had almost no memory left
 };
 
+/// The message of a process that is gone and left neither a status nor a signal. All other messages of hpo about a worker that it lost say
+/// why it ended the worker, or could not start it.
+inline constexpr std::string_view vanished_message = "the process vanished without a word";
+
 /// Classifies a failure by the end of the process. Statuses above 128 are signals, as shells report them. A SIGKILL that hpo did not send
 /// is a host_out_of_memory only if the host was known to be short of memory. Else it is a crash, and its message says so.
 [[nodiscard]] Failure classify_exit(const ProcessEnd& end);

@@ -120,10 +120,12 @@ std::string_view cause_meaning(hpo::OomCause cause) {
 }
 
 std::string other_text(const std::string& name, std::size_t count) {
-    const std::map<std::string, std::string> words{
-        {"victim", "of a process that was already poisoned"},   {"prevented", "refused before launch"},
-        {"device_assert", "a bad index in a kernel"},           {"vanished", "their process gave no sign of life to Optuna"},
-        {"lost_worker", "the process ended without a message"}, {"not_run", "ended instead of being started"}};
+    const std::map<std::string, std::string> words{{"victim", "of a process that was already poisoned"},
+                                                   {"prevented", "refused before launch"},
+                                                   {"device_assert", "a bad index in a kernel"},
+                                                   {"vanished", "their process gave no sign of life to Optuna"},
+                                                   {"lost_worker", "the process is gone, or hpo ended it"},
+                                                   {"not_run", "ended instead of being started"}};
     const auto found = words.find(name);
     return failure_count(name, count) + (found == words.end() ? "" : " (" + found->second + ")");
 }

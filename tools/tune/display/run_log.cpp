@@ -34,7 +34,6 @@ std::string iso_time(Time time) {
 
 std::string name_of(const Trial& trial) { return "trial " + std::to_string(trial.number); }
 
-
 /// "predicted 12.25 MiB (dry_run) of 24.00 MiB".
 std::string prediction_of(const Attempt& attempt) {
     std::string text = "memory: ";

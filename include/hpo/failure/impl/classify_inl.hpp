@@ -112,7 +112,7 @@ HPO_INLINE Failure classify_exit(const ProcessEnd& end) {
     } else {
         failure.kind = end.exit_status ? FailureKind::trainer_error : FailureKind::lost_worker;
         failure.message =
-            end.exit_status ? "the process ended with status " + std::to_string(*end.exit_status) : "the process vanished without a word";
+            end.exit_status ? "the process ended with status " + std::to_string(*end.exit_status) : std::string{vanished_message};
     }
     return failure;
 }

@@ -29,6 +29,13 @@ namespace hpo::analysis::inline cases {
 
 HPO_INLINE bool FailureCase::not_run() const { return was_not_run(*trial, failure.message); }
 
+HPO_INLINE bool FailureCase::killed() const {
+    if (silent()) return false;
+    if (failure.kind != FailureKind::lost_worker) return was_killed(failure);
+    const bool of_run = !attempt || attempt->outcome == OutcomeKind::interrupted;  // the process that supervised it is gone, too
+    return of_run || failure.message.empty() || failure.message == vanished_message;
+}
+
 HPO_INLINE bool FailureCase::only_value_is_known() const {
     if (attempt || silent() || !failure.traceback.empty()) return false;
     return hpo::detail::mentions_any(
