@@ -118,7 +118,8 @@ void add_run(CLI::App& app, Actions& actions) {
         command
             ->add_option_function<std::string>(
                 part.option,
-                [arguments, name = std::string{part.of_trainer}](const std::string& text) {
+                [arguments, option = part.option, name = std::string{part.of_trainer}](const std::string& text) {
+                    arguments->program_option = option;
                     arguments->trainer_option.push_back(name + "=" + text);
                 },
                 part.help)

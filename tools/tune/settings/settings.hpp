@@ -33,6 +33,7 @@ struct StudyArguments {
     std::vector<std::string> objective;       ///< further words of the command line that say FILE.py:NAME, and its arguments behind --
     std::vector<std::string> set;             ///< NAME=VALUE of hpo.option
     std::vector<std::string> trainer_option;  ///< NAME=VALUE of an option of the trainer
+    std::string program_option;               ///< one of the command line that only a program has: "--batch-parameter"; empty: none
     std::vector<std::string> fix;             ///< NAME=VALUE of a parameter
     std::vector<std::string> plan;            ///< KEY=VALUE of a lever
     std::vector<std::string> plugin_dirs;

@@ -3,6 +3,7 @@
 
 #include "hpo/core/field.hpp"
 #include "tune/device/shared_device.hpp"
+#include "tune/settings/idle_options.hpp"
 
 namespace hpo::tune {
 
@@ -20,6 +21,7 @@ std::vector<std::function<void()>> value_checks(const Settings& settings) {
         checks.emplace_back([&settings, word] { static_cast<void>(settings.whole(word, 0)); });
     for (const char* word : {"attempt-time", "silence-time", "device-wait", "device-interval"})
         checks.emplace_back([&settings, word] { static_cast<void>(settings.limit(word)); });
+    checks.emplace_back([&settings] { tell_idle_options(settings, [](const std::string& /*note*/) {}); });
     return checks;
 }
 

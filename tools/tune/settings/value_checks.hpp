@@ -9,7 +9,8 @@
 namespace hpo::tune {
 
 /// One check for each setting that can be judged by itself, without the trainer, the store or a device. Each throws Error if its value is
-/// wrong. They refer to `settings`.
+/// wrong. The last one is about options that have no effect beside the others (tell_idle_options), and looks for GPUs. They refer to
+/// `settings`.
 [[nodiscard]] std::vector<std::function<void()>> value_checks(const Settings& settings);
 
 }  // namespace hpo::tune

@@ -24,6 +24,7 @@
 #include "tune/prediction/least_memory.hpp"
 #include "tune/prediction/trainer_look.hpp"
 #include "tune/settings/fixed_parameters.hpp"
+#include "tune/settings/idle_options.hpp"
 #include "tune/settings/printed_command.hpp"
 #include "tune/settings/proposals.hpp"
 #include "tune/settings/stored_study.hpp"
@@ -186,6 +187,7 @@ void StudyRun::begin_log() {
 }
 
 void StudyRun::try_out_script() {
+    tell_idle_options(settings_, [this](const std::string& text) { note(text); });
     require_writable_store(store::file_of(settings_.text("store")));
     if (settings_.description().asks_while_running) {  // what it asks for is known once it asks
         proposals_.resize(1);
@@ -201,6 +203,8 @@ void StudyRun::try_out_script() {
 
 void StudyRun::ask_trainer() {
     info_ = describe_trainer(settings_);
+    if (const std::string& option = settings_.arguments().program_option; !option.empty() && info_.name != "command")
+        throw Error{Errc::usage, option + ": it is for programs, and trainer " + info_.name + " is none; leave it out"};
     require_known_to_trainer(settings_, info_);
     require_plan(settings_, info_);
     require_micro_batch(settings_, info_, proposals_);
