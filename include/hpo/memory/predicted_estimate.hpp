@@ -14,6 +14,8 @@ inline constexpr const char* margin_part = "margin";
 /// The name of the part for memory outside the allocator: a GPU's context. A measured peak does not include it, and a cap does not limit
 /// it.
 inline constexpr const char* context_part = "context";
+/// Name of the part of a learned peak that is above its median, because the peak is not known better.
+inline constexpr const char* uncertainty_part = "uncertainty";
 
 [[nodiscard]] std::int64_t bytes_of_part(const Estimate& estimate, std::string_view name);
 
@@ -29,6 +31,10 @@ inline constexpr const char* context_part = "context";
 ///
 /// Its confidence is 0.98 if the source claims no uncertainty: of 52 configurations, one was predicted more than 0.1 % too low. Else it is
 /// 0.9: an uncertainty bounds the error of nine configurations in ten.
+/// What errors of an estimate are multiplied with, as logarithms, to be like those of others of its kind: an error that is within a wide
+/// uncertainty counts as one within a narrow one. 1 for an estimate that has no part of this name.
+[[nodiscard]] double error_unit(const Estimate& estimate);
+
 [[nodiscard]] Estimate predicted_estimate(const PeakPrediction& prediction, double margin);
 
 }  // namespace hpo::memory

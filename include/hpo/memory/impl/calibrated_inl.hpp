@@ -37,7 +37,8 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     if (!estimate.need) return estimate;
     const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
     const ResidualPosterior& residuals = residuals_.after(query.history, group.pool);
-    const auto quantile = [&](double risk) { return std::clamp(residuals.quantile(group.family, 1 - risk), -most_log, most_log); };
+    const double unit = error_unit(estimate);
+    const auto quantile = [&](double risk) { return std::clamp(residuals.quantile(group.family, 1 - risk) / unit, -most_log, most_log); };
     const auto bounded = [](double bytes) { return static_cast<std::int64_t>(std::min(bytes, 0x1.0p62)); };
 
     const std::int64_t bare = *estimate.need;
@@ -46,7 +47,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     if (query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
         const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
         const auto known = measured_before(query.history, {group, query.plan, bare});
-        if (known && *known + repeats_within <= room) {
+        if (known && *known / unit + repeats_within <= room) {
             estimate.need = query.capacity_bytes;
         } else if (excess_risk) {
             if (*excess_risk <= allowed_excess_risk(query.history)) {
@@ -87,6 +88,8 @@ HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& q
     constexpr double most_bytes = 0x1.0p62;
     base.estimate.need = static_cast<std::int64_t>(std::min(std::exp(answer.log_bytes.mean + reach), most_bytes));
     base.estimate.source = learned_source;
+    const auto median = static_cast<std::int64_t>(std::min(std::exp(answer.log_bytes.mean), most_bytes));
+    base.estimate.parts = {{"predicted", median}, {uncertainty_part, *base.estimate.need - median}};
     const double room = std::log(static_cast<double>(*query.capacity_bytes)) - answer.log_bytes.mean;
     base.excess_risk = 0.5 * std::erfc(room / std::sqrt(2 * answer.log_bytes.variance));
     return base;
@@ -104,6 +107,7 @@ HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const 
             left += risk_;
             if (!attempt.outcome) left -= 1 - attempt.estimate->confidence;
             else if (least_need(attempt)) left -= 1;
+            else if (is_venture(attempt, risk_)) left -= 1 - attempt.estimate->confidence;
         }
     }
     if (attempts < learning_attempts) return while_learning;

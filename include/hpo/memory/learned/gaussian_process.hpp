@@ -16,16 +16,22 @@ struct NormalBelief {
 /// each input, plus a linear one with the same scales: the first follows what was seen, the second goes on beyond it. The hyperparameters
 /// maximise the posterior density under log-normal priors, found by a search along each of them in turn.
 ///
+/// A point may also have features: numbers in which the mean is linear, with coefficients that are normal with deviation 1.
+///
 /// An input is a row of numbers in which 1 is a large step. A category is a whole number: two of them are equal or 1 apart. NaN is an input
 /// that the point does not have, a category of its own. Deterministic. A fit of n points costs O(n^3), a prediction O(n^2).
 class GaussianProcess {
 public:
-    /// `categorical` says which inputs are categories. `rows` and `values` are of equal length, and every row is as long as `categorical`.
-    /// With `search` false, the hyperparameters of the last fit stay, if there was one with as many inputs.
-    void fit(std::vector<bool> categorical, std::vector<std::vector<double>> rows, std::vector<double> values, bool search);
+    struct Point {
+        std::vector<double> row;
+        std::vector<double> features{};  ///< as many in every point
+    };
+    /// `categorical` says which inputs are categories. `points` and `values` are of equal length, and every row is as long as
+    /// `categorical`. With `search` false, the hyperparameters of the last fit stay, if there was one with as many inputs.
+    void fit(std::vector<bool> categorical, std::vector<Point> points, std::vector<double> values, bool search);
 
     /// Of a new observation, its noise included. The process must be fitted.
-    [[nodiscard]] NormalBelief predict(const std::vector<double>& row) const;
+    [[nodiscard]] NormalBelief predict(const Point& point) const;
 
 private:
     /// Logarithms, so that a search step is a factor.
@@ -36,14 +42,14 @@ private:
         double noise = 0;
     };
 
-    [[nodiscard]] double kernel(const std::vector<double>& a, const std::vector<double>& b) const;
+    [[nodiscard]] double kernel(const Point& a, const Point& b) const;
     /// Sets factors_ from hyper_, factorises the kernel matrix into lower_ and solves for weights_. Returns the log posterior density up to
     /// a constant.
     double factorise();
     void search();
 
     std::vector<bool> categorical_;
-    std::vector<std::vector<double>> rows_;
+    std::vector<Point> points_;
     std::vector<double> centred_;  ///< values without their mean
     std::vector<double> centre_;   ///< of each input that is no category
     double mean_ = 0;

@@ -12,7 +12,7 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/memory/concept.hpp"
-#include "hpo/memory/learned/gaussian_process.hpp"
+#include "hpo/memory/learned/peak_model.hpp"
 
 namespace hpo::memory::inline learned {
 
@@ -24,10 +24,12 @@ inline constexpr std::string_view alone_source = "alone";
 /// The peak of an attempt as a function of its parameters, learned from the attempts of the study that were measured on the same device. It
 /// is for trainers of which nothing else is known.
 ///
-/// What is modelled is the logarithm of the peak. A number whose range is above 0 is an input as its logarithm: memory grows with products
-/// and powers of sizes. Other numbers are inputs as they are, texts and truth values are categories, and so is a parameter that is absent.
-/// The plan's micro-batch is an input, if it has one. The parameter that is the effective batch is then none: what runs at a time decides.
-/// An attempt that ran out of memory is right-censored: its peak is replaced by its expectation above the bound, twice.
+/// What is modelled is the logarithm of the peak (peak_model.hpp): laws, such as "a constant and so much for each example of each layer",
+/// and a Gaussian process over what they leave. A number whose range is above 0 is an input of the process as its logarithm, other numbers
+/// are inputs as they are. Numbers that are never below 0 may be factors of laws. Texts and truth values are categories, and so is a
+/// parameter that is absent. The plan's micro-batch is an input, if it has one. The parameter that is the effective batch is then none:
+/// what runs at a time decides. An attempt that ran out of memory is right-censored. The variance is that of the model times its boldness
+/// in cross-validation.
 ///
 /// At most `most_points` attempts count: the latest, and of the earlier ones a regular share. A call costs a pass over the history. It
 /// costs a fit only if there are new attempts. Thread safety: none.
@@ -54,27 +56,23 @@ private:
         double log_bytes = 0;
         bool censored = false;
     };
-    /// An input of the process.
-    struct Input {
-        std::string name;
-        bool categorical = false;
-        bool logarithmic = false;
-        double scale = 1;  ///< of one that is neither: its largest magnitude
-    };
 
     void collect(const MemoryQuery& query);
     void thin_out();
     void learn_inputs();
     /// True if every attempt's effective batch is the value of this parameter.
     [[nodiscard]] bool is_effective_batch(const std::string& name) const;
+    /// Inputs as they are: numbers, categories, NaN for one that is absent.
     [[nodiscard]] std::vector<double> row(const ParamSet& params, const std::optional<std::int64_t>& micro_batch) const;
     void fit(std::size_t all_points);
 
     std::vector<Point> points_;
-    std::size_t ended_ = 0;     ///< attempts on the device that ended, measured or not
-    std::size_t measured_ = 0;  ///< points that are not censored
-    std::vector<Input> inputs_;
-    GaussianProcess process_;
+    std::size_t ended_ = 0;           ///< attempts on the device that ended, measured or not
+    std::size_t measured_ = 0;        ///< points that are not censored
+    std::vector<std::string> names_;  ///< of the inputs
+    std::vector<PeakModel::Input> inputs_;
+    PeakModel model_;
+    double boldness_ = 1;  ///< of the model, when its laws were found
     std::string fitted_study_;
     std::string fitted_device_;
     std::size_t fitted_points_ = 0;    ///< all points at the last fit, also those that were thinned out

@@ -69,7 +69,8 @@ HPO_INLINE std::optional<Residual> residual_of(const ParamSet& params, const Att
     if (ended && needed > need) told = std::min(needed, comfort);
     ResidualGroup group = residual_group(estimate.source, {attempt.device_name, {}}, params, attempt.plan);
     if (!attempt.model_family.empty()) group.family = attempt.model_family;
-    return Residual{std::move(group), std::log(static_cast<double>(needed) / static_cast<double>(told)), !ended};
+    const double error = std::log(static_cast<double>(needed) / static_cast<double>(told));
+    return Residual{std::move(group), error * error_unit(estimate), !ended};
 }
 
 }  // namespace hpo::memory::calibration

@@ -10,12 +10,12 @@
 
 namespace hpo::memory::inline learned {
 
-HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<std::vector<double>> rows, std::vector<double> values,
+HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<Point> points, std::vector<double> values,
                                      bool search_anew) {
-    const bool keeps = !search_anew && hyper_.lengths.size() == categorical.size() && !rows_.empty();
+    const bool keeps = !search_anew && hyper_.lengths.size() == categorical.size() && !points_.empty();
     categorical_ = std::move(categorical);
-    rows_ = std::move(rows);
-    const std::size_t n = rows_.size();
+    points_ = std::move(points);
+    const std::size_t n = points_.size();
     mean_ = 0;
     for (const double value : values) mean_ += value / static_cast<double>(n);
     double squares = 0;
@@ -27,7 +27,7 @@ HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<
     centre_.assign(categorical_.size(), 0);
     for (std::size_t k = 0; k < categorical_.size(); ++k) {
         double sum = 0, count = 0;
-        for (const auto& row : rows_) {
+        for (const auto& [row, features] : points_) {
             if (categorical_[k] || std::isnan(row[k])) continue;
             sum += row[k];
             ++count;
@@ -40,7 +40,8 @@ HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<
     factorise();
 }
 
-HPO_INLINE double GaussianProcess::kernel(const std::vector<double>& a, const std::vector<double>& b) const {
+HPO_INLINE double GaussianProcess::kernel(const Point& first, const Point& second) const {
+    const std::vector<double>&a = first.row, &b = second.row;
     double distance = 0, product = 1;  // the 1 is a constant that is not known either
     for (std::size_t k = 0; k < a.size(); ++k) {
         const double scale = factors_.inputs[k];
@@ -55,7 +56,9 @@ HPO_INLINE double GaussianProcess::kernel(const std::vector<double>& a, const st
         }
     }
     const double r = std::sqrt(5 * distance);
-    return factors_.amplitude * (1 + r + r * r / 3) * std::exp(-r) + factors_.slope * product;
+    double common = 0;
+    for (std::size_t k = 0; k < first.features.size(); ++k) common += first.features[k] * second.features[k];
+    return factors_.amplitude * (1 + r + r * r / 3) * std::exp(-r) + factors_.slope * product + common;
 }
 
 HPO_INLINE double GaussianProcess::factorise() {
@@ -64,7 +67,7 @@ HPO_INLINE double GaussianProcess::factorise() {
     factors_.amplitude = std::exp(2 * hyper_.amplitude);
     factors_.slope = std::exp(2 * hyper_.slope);
     factors_.noise = std::exp(2 * hyper_.noise);
-    const std::size_t n = rows_.size();
+    const std::size_t n = points_.size();
     lower_.assign(n * n, 0);
     const double noise = factors_.noise;
     double log_determinant = 0;
@@ -72,7 +75,7 @@ HPO_INLINE double GaussianProcess::factorise() {
         double* const row = &lower_[i * n];
         for (std::size_t j = 0; j <= i; ++j) {
             const double* const other = &lower_[j * n];
-            double sum = kernel(rows_[i], rows_[j]) + (i == j ? noise : 0);
+            double sum = kernel(points_[i], points_[j]) + (i == j ? noise : 0);
             for (std::size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
             if (i != j) row[j] = sum / other[j];
             else row[i] = std::sqrt(std::max(sum, noise / 2));
@@ -125,12 +128,12 @@ HPO_INLINE void GaussianProcess::search() {
     }
 }
 
-HPO_INLINE NormalBelief GaussianProcess::predict(const std::vector<double>& row) const {
-    const std::size_t n = rows_.size();
+HPO_INLINE NormalBelief GaussianProcess::predict(const Point& point) const {
+    const std::size_t n = points_.size();
     std::vector<double> to(n);
-    NormalBelief belief{mean_, kernel(row, row) + factors_.noise};
+    NormalBelief belief{mean_, kernel(point, point) + factors_.noise};
     for (std::size_t i = 0; i < n; ++i) {
-        to[i] = kernel(row, rows_[i]);
+        to[i] = kernel(point, points_[i]);
         belief.mean += to[i] * weights_[i];
     }
     for (std::size_t i = 0; i < n; ++i) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "hpo/base/inline.hpp"
-#include "hpo/memory/calibration/normal_tail.hpp"
 #include "hpo/memory/calibration/observation.hpp"
 #include "hpo/memory/learned/learned_peaks.hpp"
 
@@ -52,7 +51,9 @@ HPO_INLINE LearnedPeaks::Answer LearnedPeaks::ask(const MemoryQuery& query) {
         fitted_device_ = query.runs_on.device_name;
         fitted_points_ = points;
     }
-    return {Knowledge::enough, process_.predict(row(query.params, query.plan.effective_micro_batch()))};
+    NormalBelief belief = model_.predict(row(query.params, query.plan.effective_micro_batch()));
+    belief.variance *= boldness_;
+    return {Knowledge::enough, belief};
 }
 
 HPO_INLINE void LearnedPeaks::collect(const MemoryQuery& query) {
@@ -89,23 +90,26 @@ HPO_INLINE void LearnedPeaks::thin_out() {
 }
 
 HPO_INLINE void LearnedPeaks::learn_inputs() {
+    names_.clear();
     inputs_.clear();
     bool has_micro_batch = false;
     for (const Point& point : points_) {
         has_micro_batch = has_micro_batch || point.micro_batch;
         for (const Param& param : *point.params) {
-            if (std::ranges::find(inputs_, param.name, &Input::name) != inputs_.end() || is_effective_batch(param.name)) continue;
-            Input input{.name = param.name};
+            if (std::ranges::find(names_, param.name) != names_.end() || is_effective_batch(param.name)) continue;
+            PeakModel::Input input{.kind = LawData::Kind::category};
             if (const auto bounds = detail::bounds_of(*param.distribution)) {
+                input.kind = bounds->first < 0 ? LawData::Kind::other : LawData::Kind::amount;
                 input.logarithmic = bounds->first > 0;
                 input.scale = std::max({std::abs(bounds->first), std::abs(bounds->second), 1e-300});
-            } else {
-                input.categorical = true;
             }
-            inputs_.push_back(std::move(input));
+            names_.push_back(param.name);
+            inputs_.push_back(input);
         }
     }
-    if (has_micro_batch) inputs_.push_back({.name = std::string{detail::micro_batch_input}, .logarithmic = true});
+    if (!has_micro_batch) return;
+    names_.emplace_back(detail::micro_batch_input);
+    inputs_.push_back({.kind = LawData::Kind::amount, .logarithmic = true});
 }
 
 HPO_INLINE bool LearnedPeaks::is_effective_batch(const std::string& name) const {
@@ -116,49 +120,39 @@ HPO_INLINE bool LearnedPeaks::is_effective_batch(const std::string& name) const 
 }
 
 HPO_INLINE std::vector<double> LearnedPeaks::row(const ParamSet& params, const std::optional<std::int64_t>& micro_batch) const {
-    constexpr double large_factor = 16;  // is 1 in the logarithmic inputs
     std::vector<double> row;
     row.reserve(inputs_.size());
-    for (const Input& input : inputs_) {
+    for (const PeakModel::Input& input : inputs_) {
+        const std::string& name = names_[row.size()];
         std::optional<double> number;
-        if (input.name == detail::micro_batch_input) {
+        if (name == detail::micro_batch_input) {
             if (micro_batch) number = static_cast<double>(*micro_batch);
-        } else if (const Param* const param = params.find(input.name, row.size())) {
+        } else if (const Param* const param = params.find(name, row.size())) {
             const Value value = param->value();
             const auto* whole = get_if<std::int64_t>(&value);
             const auto* real = get_if<double>(&value);
-            if (input.categorical) number = param->internal;
+            if (input.kind == LawData::Kind::category) number = param->internal;
             else if (whole || real) number = whole ? static_cast<double>(*whole) : *real;
         }
-        if (!number || (input.logarithmic && *number <= 0)) row.push_back(detail::absent);
-        else if (input.categorical) row.push_back(*number);
-        else row.push_back(input.logarithmic ? std::log(*number) / std::log(large_factor) : *number / input.scale);
+        const bool is_absent = !number || (input.logarithmic && *number <= 0);
+        row.push_back(is_absent ? detail::absent : *number);
     }
     return row;
 }
 
 HPO_INLINE void LearnedPeaks::fit(std::size_t all_points) {
-    std::vector<bool> categorical;
-    for (const Input& input : inputs_) categorical.push_back(input.categorical);
-    std::vector<std::vector<double>> rows;
-    std::vector<double> values;
+    LawData data;
+    for (const PeakModel::Input& input : inputs_) data.kinds.push_back(input.kind);
     for (const Point& point : points_) {
-        rows.push_back(row(*point.params, point.micro_batch));
-        values.push_back(point.log_bytes);
+        data.rows.push_back(row(*point.params, point.micro_batch));
+        data.log_bytes.push_back(point.log_bytes);
+        data.censored.push_back(point.censored);
     }
     const bool search = searched_points_ == 0 || all_points * 5 >= searched_points_ * 6;
-    process_.fit(categorical, rows, values, search);
-    if (search) searched_points_ = all_points;
-    for (int round = 0; round < 2 && measured_ < points_.size(); ++round) {
-        std::vector<double> expected = values;
-        for (std::size_t i = 0; i < points_.size(); ++i) {
-            if (!points_[i].censored) continue;
-            const NormalBelief belief = process_.predict(rows[i]);
-            const double deviation = std::sqrt(belief.variance);
-            expected[i] = std::max(values[i], belief.mean + deviation * normal_hazard((values[i] - belief.mean) / deviation));
-        }
-        process_.fit(categorical, rows, std::move(expected), false);
-    }
+    model_.fit(inputs_, data, search);
+    if (!search) return;
+    searched_points_ = all_points;
+    boldness_ = model_.boldness(data);
 }
 
 }  // namespace hpo::memory::learned

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/memory/calibration/normal_tail.hpp"
+#include "hpo/memory/learned/peak_model.hpp"
+
+namespace hpo::memory::inline learned {
+
+HPO_INLINE void PeakModel::fit(std::vector<Input> inputs, const LawData& data, bool search) {
+    inputs_ = std::move(inputs);
+    laws_.learn(data, search);
+    fit_process(data, search);
+}
+
+HPO_INLINE GaussianProcess::Point PeakModel::point_of(const std::vector<double>& row, const LawBelief& law) const {
+    constexpr double large_factor = 16;  // is 1 in the logarithmic inputs
+    GaussianProcess::Point point{.row = row, .features = law.features};
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+        if (inputs_[k].logarithmic) point.row[k] = std::log(row[k]) / std::log(large_factor);
+        else if (inputs_[k].kind != LawData::Kind::category) point.row[k] = row[k] / inputs_[k].scale;
+    }
+    return point;
+}
+
+HPO_INLINE void PeakModel::fit_process(const LawData& data, bool search) {
+    std::vector<bool> categorical;
+    for (const Input& input : inputs_) categorical.push_back(input.kind == LawData::Kind::category);
+    std::vector<GaussianProcess::Point> points, telling;
+    std::vector<double> left, told;  // by the laws
+    bool has_censored = false;
+    for (std::size_t i = 0; i < data.rows.size(); ++i) {
+        const LawBelief law = laws_.ask(data.rows[i]);
+        points.push_back(point_of(data.rows[i], law));
+        left.push_back(data.log_bytes[i] - law.log_bytes);
+        has_censored = has_censored || data.censored[i];
+        if (data.censored[i] && left.back() < 0) continue;
+        telling.push_back(points.back());
+        told.push_back(left.back());
+    }
+    process_.fit(categorical, std::move(telling), std::move(told), search);
+    for (int round = 0; round < 2 && has_censored; ++round) {
+        std::vector<double> expected = left;
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            if (!data.censored[i]) continue;
+            const NormalBelief belief = process_.predict(points[i]);
+            const double deviation = std::sqrt(belief.variance);
+            expected[i] = std::max(left[i], belief.mean + deviation * normal_hazard((left[i] - belief.mean) / deviation));
+        }
+        process_.fit(categorical, points, std::move(expected), false);
+    }
+}
+
+HPO_INLINE NormalBelief PeakModel::predict(const std::vector<double>& row) const {
+    const LawBelief law = laws_.ask(row);
+    NormalBelief belief = process_.predict(point_of(row, law));
+    belief.mean += law.log_bytes;
+    return belief;
+}
+
+HPO_INLINE double PeakModel::boldness(const LawData& data) const {
+    constexpr std::size_t folds = 5, least_runs = 3;
+    constexpr double worth = 2;  // runs that agree with the model
+    double squares = worth, runs = worth;
+    for (std::size_t fold = 0; fold < folds; ++fold) {
+        LawData seen{.kinds = data.kinds, .rows = {}, .log_bytes = {}, .censored = {}};
+        for (std::size_t i = 0; i < data.rows.size(); ++i) {
+            if (i % folds == fold) continue;
+            seen.rows.push_back(data.rows[i]);
+            seen.log_bytes.push_back(data.log_bytes[i]);
+            seen.censored.push_back(data.censored[i]);
+        }
+        if (seen.rows.size() < least_runs) continue;
+        PeakModel other = *this;
+        other.laws_.learn(seen, true);
+        other.fit_process(seen, false);
+        for (std::size_t i = fold; i < data.rows.size(); i += folds) {
+            const NormalBelief belief = other.predict(data.rows[i]);
+            const double z = (data.log_bytes[i] - belief.mean) / std::sqrt(belief.variance);
+            if (data.censored[i] && z < 0) continue;
+            squares += z * z;
+            runs += 1;
+        }
+    }
+    return std::max(1.0, squares / runs);
+}
+
+}  // namespace hpo::memory::learned

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace hpo::memory::inline learned {
+
+/// A part of a law: `bytes` times the powers of its factors. With a choice, only configurations that have this category have the part.
+struct LawTerm {
+    struct Factor {
+        std::size_t input = 0;
+        int power = 1;
+    };
+    struct Choice {
+        std::size_t input = 0;
+        double category = 0;
+        friend bool operator==(const Choice&, const Choice&) = default;
+    };
+    std::vector<Factor> factors;  ///< none: a constant
+    std::optional<Choice> choice;
+    double bytes = 0;  ///< for one of each factor
+};
+
+/// What laws are learned from. A row has a number for each input: an amount as it is, a category as a whole number, NaN for an input that
+/// the run does not have.
+struct LawData {
+    enum class Kind {
+        amount,    ///< a number that is never below 0
+        category,  ///< one of some values without an order
+        other,     ///< a number to which no part can be proportional
+    };
+    std::vector<Kind> kinds;
+    std::vector<std::vector<double>> rows;
+    std::vector<double> log_bytes;
+    std::vector<bool> censored;  ///< the run took more than is told
+};
+
+}  // namespace hpo::memory::learned

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "hpo/memory/learned/gaussian_process.hpp"
+#include "hpo/memory/learned/peak_laws.hpp"
+
+namespace hpo::memory::inline learned {
+
+/// The logarithm of a peak as a function of a run's inputs: laws, and a Gaussian process over what they leave. So it follows what was seen,
+/// and goes on by the laws beyond it.
+///
+/// The peak of a censored run is replaced by its expectation above the bound, twice. Hyperparameters are found before, without the censored
+/// runs that the laws put above their bound. Deterministic. Thread safety: const members may be called by several threads.
+class PeakModel {
+public:
+    /// An input of the process; LawData::Kind says what it is to the laws.
+    struct Input {
+        LawData::Kind kind = LawData::Kind::amount;
+        bool logarithmic = false;  ///< amounts that are above 0: memory grows with their products and powers
+        double scale = 1;          ///< of a number that is not: its largest magnitude
+    };
+
+    /// `data` has a run at least. With `search` false, the parts of the laws and the hyperparameters of the last fit stay.
+    void fit(std::vector<Input> inputs, const LawData& data, bool search);
+
+    /// Of another run with these inputs, its noise included. The model must be fitted.
+    [[nodiscard]] NormalBelief predict(const std::vector<double>& row) const;
+
+    /// How many times larger the squares of errors are than this model says, if it has to foretell runs that it has not seen (five-fold
+    /// cross-validation, with laws that are found anew). Never below 1. Costs five fits.
+    [[nodiscard]] double boldness(const LawData& data) const;
+
+    [[nodiscard]] const PeakLaws& laws() const noexcept { return laws_; }
+
+private:
+    [[nodiscard]] GaussianProcess::Point point_of(const std::vector<double>& row, const LawBelief& law) const;
+    void fit_process(const LawData& data, bool search);
+
+    std::vector<Input> inputs_;
+    PeakLaws laws_;
+    GaussianProcess process_;  ///< of what the laws leave
+};
+
+}  // namespace hpo::memory::learned
+
+#ifndef HPO_COMPILED
+#include "hpo/memory/learned/impl/peak_model_inl.hpp"
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/memory/learned/peak_laws.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "hpo/memory/learned/peak_model.hpp"
+#include "support/catch.hpp"
+
+namespace peak_law_test {
+
+using hpo::memory::LawData;
+using hpo::memory::LawTerm;
+using hpo::memory::PeakLaws;
+using hpo::memory::PeakModel;
+using Row = std::vector<double>;
+using Bytes = std::function<double(const Row&)>;
+
+constexpr double mib = 1 << 20;
+
+/// Runs with inputs batch, width, depth, an optimizer of two and a rate that has no influence.
+LawData runs_of(const Bytes& bytes, std::size_t count, double deviation, double device = 1e18) {
+    using enum LawData::Kind;
+    LawData data{.kinds = {amount, amount, amount, category, amount}, .rows = {}, .log_bytes = {}, .censored = {}};
+    std::mt19937 random{7};
+    std::normal_distribution<double> noise{0, deviation};
+    while (data.rows.size() < count) {
+        const auto below = [&](unsigned most) { return static_cast<double>(random() % most); };
+        data.rows.push_back({8 * std::exp2(below(5)), 64 * std::exp2(below(5)), 1 + below(8), below(2), std::pow(10, -below(5))});
+        const double took = bytes(data.rows.back()) * std::exp(deviation > 0 ? noise(random) : 0);
+        data.log_bytes.push_back(std::log(std::min(took, device)));
+        data.censored.push_back(took > device);
+    }
+    return data;
+}
+
+std::vector<LawTerm> law_of(const LawData& data) {
+    PeakLaws laws;
+    laws.learn(data, true);
+    return laws.laws().at(0).terms;
+}
+
+void check_factors(const LawTerm& term, const std::vector<std::pair<std::size_t, int>>& expected) {
+    REQUIRE(term.factors.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        CHECK(term.factors[i].input == expected[i].first);
+        CHECK(term.factors[i].power == expected[i].second);
+    }
+}
+
+TEST_CASE("a law of one product is found with its coefficients, and nothing else") {
+    const auto terms = law_of(runs_of([](const Row& x) { return mib * (200 + 6 * x[0]); }, 20, 0));
+    REQUIRE(terms.size() == 2);
+    CHECK(terms[0].factors.empty());
+    CHECK(terms[0].bytes == Approx(200 * mib).epsilon(1e-3));
+    check_factors(terms[1], {{0, 1}});
+    CHECK(terms[1].bytes == Approx(6 * mib).epsilon(1e-3));
+    CHECK_FALSE(terms[1].choice);
+}
+
+TEST_CASE("a law of two products, one of them with a square, is found under noise") {
+    const auto bytes = [](const Row& x) { return mib * (100 + x[0] * x[1] / 100 + x[1] * x[1] * x[2] / 5000); };
+    const auto terms = law_of(runs_of(bytes, 60, 0.05));
+    REQUIRE(terms.size() == 3);
+    const bool product_first = terms[1].factors.at(0).input == 0;
+    check_factors(terms[product_first ? 1 : 2], {{0, 1}, {1, 1}});
+    check_factors(terms[product_first ? 2 : 1], {{1, 2}, {2, 1}});
+    CHECK(terms[product_first ? 1 : 2].bytes == Approx(mib / 100).epsilon(0.1));
+    CHECK(terms[product_first ? 2 : 1].bytes == Approx(mib / 5000).epsilon(0.1));
+}
+
+TEST_CASE("a step of a category is a part of its own") {
+    const auto terms = law_of(runs_of([](const Row& x) { return mib * (x[3] == 1 ? 900 : 400); }, 20, 0.02));
+    REQUIRE(terms.size() == 2);
+    CHECK(terms[1].factors.empty());
+    REQUIRE(terms[1].choice);
+    CHECK(terms[1].choice->input == 3);
+    const double other = terms[1].choice->category == 1 ? 400 : 900;
+    CHECK(terms[0].bytes + (other == 900 ? terms[1].bytes : 0) == Approx(400 * mib).epsilon(0.03));
+}
+
+TEST_CASE("peaks that differ by chance alone have no law") {
+    for (const double deviation : {0.0, 0.1, 0.5}) {
+        const auto terms = law_of(runs_of([](const Row&) { return 300 * mib; }, 40, deviation));
+        REQUIRE(terms.size() == 1);
+        CHECK(terms[0].bytes == Approx(300 * mib).epsilon(deviation / 2 + 1e-6));
+    }
+}
+
+TEST_CASE("runs that ran out of memory neither hide a law nor pull it down") {
+    const auto bytes = [](const Row& x) { return mib * (150 + x[0] * x[1] * x[2] / 800); };
+    const LawData data = runs_of(bytes, 40, 0.03, 300 * mib);
+    REQUIRE(std::count(data.censored.begin(), data.censored.end(), true) >= 10);
+    PeakLaws laws;
+    laws.learn(data, true);
+    for (const auto& row : data.rows) CHECK(laws.ask(row).log_bytes == Approx(std::log(bytes(row))).margin(0.1));
+}
+
+TEST_CASE("beyond what was seen a model goes on by the law") {
+    const auto bytes = [](const Row& x) { return mib * (150 + x[0] * x[1] * x[2] / 800); };
+    LawData data = runs_of(bytes, 30, 0.02);
+    PeakModel model;
+    std::vector<PeakModel::Input> inputs;
+    for (const auto kind : data.kinds) inputs.push_back({.kind = kind, .logarithmic = kind == LawData::Kind::amount});
+    model.fit(inputs, data, true);
+    const Row far{1024, 4096, 16, 0, 0.01};  // 8, 4 and 2 times the largest
+    CHECK(model.predict(far).mean == Approx(std::log(bytes(far))).margin(0.15));
+}
+
+TEST_CASE("the coefficients follow new runs while the parts of a law stay") {
+    PeakLaws laws;
+    laws.learn(runs_of([](const Row& x) { return mib * (200 + 6 * x[0]); }, 20, 0), true);
+    laws.learn(runs_of([](const Row& x) { return mib * (100 + 9 * x[0]); }, 20, 0), false);
+    const auto& terms = laws.laws().at(0).terms;
+    REQUIRE(terms.size() == 2);
+    CHECK(terms[0].bytes == Approx(100 * mib).epsilon(1e-3));
+    CHECK(terms[1].bytes == Approx(9 * mib).epsilon(1e-3));
+}
+
+}  // namespace peak_law_test
