@@ -7,6 +7,7 @@
 
 #include "hpo/memory/calibrated.hpp"
 #include "hpo/memory/calibration/normal_tail.hpp"
+#include "hpo/memory/calibration/observation.hpp"
 #include "hpo/memory/learned/learned_peaks.hpp"
 #include "memory/simulated_programs.hpp"
 #include "support/catch.hpp"
@@ -268,6 +269,23 @@ TEST_CASE("a study all of whose proposals are at the edge of the device goes on 
         REQUIRE(rejections.size() <= 250);  // far below what ends a study
     }
     CHECK(rejections.size() > 50);
+}
+
+TEST_CASE("an error within a wide uncertainty counts as one within a narrow one") {
+    const auto error_of = [](std::int64_t median, std::int64_t uncertainty, std::int64_t peak) {
+        Attempt attempt;
+        attempt.device_name = "cpu";
+        attempt.outcome = OutcomeKind::complete;
+        attempt.peak_reserved = peak * one_mib;
+        attempt.estimate = Estimate{.need = (median + uncertainty + 7) * one_mib, .source = "learned"};
+        attempt.estimate->parts = {{"predicted", median * one_mib}, {"uncertainty", uncertainty * one_mib}, {"margin", 7 * one_mib}};
+        return memory::residual_of(ParamSet{}, attempt).value().log_ratio;
+    };
+    CHECK(error_of(100, 100, 400) == Approx(0.25));   // as far above 200 as 200 is above 100
+    CHECK(error_of(100, 300, 1600) == Approx(0.25));  // as far above 400 as 400 is above 100
+    CHECK(error_of(100, 100, 100) == Approx(-0.25));
+    CHECK(error_of(100, 0, 110) == Approx(std::log(1.1)));                    // not uncertain: as it is
+    CHECK(error_of(1000, 1, 1100) == Approx(5 * std::log(1100.0 / 1001.0)));  // not more than five times
 }
 
 }  // namespace learned_peaks_test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,34 @@ print('@hpo {"value": %s}' % sys.argv[1])
     }
     CHECK(alone >= 4);
     CHECK(learned >= 10);
+
+    const std::string law = " + 1.0 MiB for each unit of mb (from 24 attempts; typical error ";
+    const auto analyzed = run_command(workshop, {tool("hpo-analyze"), "memory", "--store", "hpo.db"});
+    CHECK_THAT(analyzed.out, Contains("  peaks     roughly ") && Contains(" for each unit of mb"));
+    const auto report = nlohmann::json::parse(run_command(workshop, {tool("hpo-analyze"), "memory", "--store", "hpo.db", "--json"}).out);
+    REQUIRE(report["laws"].size() == 1);
+    const auto& told = report["laws"][0]["law"];
+    CHECK_THAT(told["words"].get<std::string>(), Contains(law));
+    CHECK(told["kind"] == "products");
+    CHECK(told["attempts"] == 24);
+    CHECK(told["ran_out_of_memory"] == 0);
+    CHECK(told["typical_error"] < 0.05);
+    REQUIRE(told["parts"].size() == 2);
+    CHECK(told["parts"][0]["factors"].empty());
+    CHECK(told["parts"][1]["factors"][0]["parameter"] == "mb");
+    CHECK(told["parts"][1]["factors"][0]["power"] == 1);
+    CHECK(told["parts"][1]["bytes"].get<double>() == Approx(1 << 20).epsilon(0.05));
+    CHECK(told["parts"][1]["choice"].is_null());
+
+    const auto asked = tune(workshop, {"estimate", "s.lua", "--guard", "calibrated", "--fix", "mb=150"});
+    INFO(asked.out << asked.error);
+    CHECK_THAT(asked.out, Contains("peaks of the study's trials: roughly ") && Contains(law) && Contains("by learned"));
+    const auto answer =
+        nlohmann::json::parse(tune(workshop, {"estimate", "s.lua", "--guard", "calibrated", "--fix", "mb=150", "--json"}).out);
+    CHECK(answer["law"] == told);
+    CHECK(answer["source"] == "learned");
+    CHECK(answer["need_bytes"] > std::int64_t{150} << 20);
+    CHECK(answer["need_bytes"] < std::int64_t{300} << 20);
 }
 
 TEST_CASE("several objectives of a program, and names of its own for them") {

@@ -10,6 +10,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "support/json.hpp"
+#include "support/law_json.hpp"
 #include "support/text.hpp"
 
 namespace hpo_analyze {
@@ -88,6 +89,8 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
     Json leaks = Json::array();
     for (const auto& leak : report.leaks)
         leaks.push_back({{"trial", leak.trial->number}, {"attempt", leak.attempt}, {"bytes", leak.bytes}});
+    Json laws = Json::array();
+    for (const auto& [device, law] : report.laws) laws.push_back({{"device", device}, {"law", to_json(law)}});
     const bool compared = !report.calibration.empty();
     return {{"study", data.study.name},
             {"devices", report.devices},
@@ -109,7 +112,8 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
             {"silent_failures", report.silent_failures},
             {"headroom_bytes", or_null(report.headroom_bytes())},
             {"safe_region", std::move(safe)},
-            {"leaks", std::move(leaks)}};
+            {"leaks", std::move(leaks)},
+            {"laws", std::move(laws)}};
 }
 
 std::string share_text(const MemoryReport& report, const TrialUse& use) {
@@ -164,6 +168,11 @@ void print_leaks(const Page& page, const MemoryReport& report) {
                        " the worker still held memory and was replaced; the most " + hpo::format_bytes(largest.bytes) + ", after trial " +
                        std::to_string(largest.trial->number),
                    12);
+}
+
+void print_laws(const Page& page, const MemoryReport& report) {
+    for (const auto& [device, law] : report.laws)
+        page.paragraph("  peaks     " + (report.laws.size() > 1 ? "of " + device + ": " : std::string{}) + in_words(law), 12);
 }
 
 void print_calibration(const Page& page, const MemoryReport& report) {
@@ -255,6 +264,7 @@ void memory(const Query& query, const MemoryOptions& options) {
     print_device(page, report);
     print_unread(page, data);
     print_leaks(page, report);
+    print_laws(page, report);
     print_calibration(page, report);
     if (report.limit_bytes) {
         page.line();

@@ -16,6 +16,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite/stored_predictions.hpp"
 #include "support/json.hpp"
+#include "support/law_json.hpp"
 #include "support/screen.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/device/surroundings.hpp"
@@ -238,8 +239,10 @@ public:
 
     void print(bool as_json) {
         json_["learned_from_attempts"] = estimator_.learned();
+        const auto law = estimator_.law();
+        json_["law"] = law ? tools::to_json(*law) : Json(nullptr);
         if (as_json) tools::print(json_);
-        else std::cout << text_ << learned_text();
+        else std::cout << text_ << (law ? "peaks of the study's trials: " + in_words(*law) + "\n" : "") << learned_text();
     }
 
 private:
@@ -311,6 +314,19 @@ std::vector<Attempt> measured(const Settings& settings, const std::string& devic
     }
 }
 
+/// What the study has run. Of a trainer that predicts its peaks, nothing: they are better than what is learned.
+std::vector<Trial> own_trials(const Settings& settings, const TrainerInfo& info) {
+    if (!info.peak_sources.empty()) return {};
+    try {
+        store::Snapshot snapshot{settings.text("store")};
+        for (const Study& study : snapshot.studies()) {
+            if (study.name == settings.description().name) return snapshot.trials(study);
+        }
+    } catch (const Error&) {  // no store that can be read; known_predictions tells of one that was named
+    }
+    return {};
+}
+
 int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     Settings settings{arguments};
     const TrainerInfo info = describe_trainer(settings);
@@ -325,7 +341,8 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
                          .capacity_bytes = device_budget(settings),
                          .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; },
                          .kept = kept.get(),
-                         .measured = [&](const std::string& name) { return measured(settings, name); }}};
+                         .measured = [&](const std::string& name) { return measured(settings, name); },
+                         .trials = own_trials(settings, info)}};
     EstimateReport report{settings, info, estimator};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
     if (options.space && !options.per.empty()) throw Error{Errc::usage, "--space and --per exclude each other"};

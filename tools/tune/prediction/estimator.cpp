@@ -2,8 +2,10 @@
 #include "tune/prediction/estimator.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "hpo/memory/calibration/observation.hpp"
+#include "hpo/memory/learned/learned_peaks.hpp"
 #include "hpo/store/sqlite/stored_predictions.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "tune/device/surroundings.hpp"
@@ -46,13 +48,23 @@ std::size_t Estimator::learned() const {
     }));
 }
 
+std::optional<memory::ToldLaw> Estimator::law() const {
+    if (options_.trials.empty()) return std::nullopt;
+    const History history{.study = {}, .directions = {}, .trials = options_.trials, .rejections = {}};
+    return memory::LearnedPeaks{}.law(history, device_name(options_.device));
+}
+
 ExecutionPlan Estimator::plan(const ParamSet& params) const { return first_plan(settings_, info_, params, options_.device); }
 
 Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) {
-    const History history{.study = {}, .directions = {}, .trials = {}, .rejections = {}, .other_studies = measured_};
     const MemoryEvidence known = pool_ ? pool_->evidence(params, plan, guard_.evidence()) : MemoryEvidence{};
     if (known.cannot_run)
         throw Error{Errc::plugin, "trainer " + info_.name + ": this configuration cannot run on " + options_.device + ": " + known.remark};
+    // The study's own trials are among the attempts of all studies: they count once.
+    const bool has_own = !known.profile && !options_.trials.empty();
+    const std::span<const Trial> own = has_own ? std::span<const Trial>{options_.trials} : std::span<const Trial>{};
+    const std::span<const Attempt> others = has_own ? std::span<const Attempt>{} : std::span<const Attempt>{measured_};
+    const History history{.study = {}, .directions = {}, .trials = own, .rejections = {}, .other_studies = others};
     Forecast forecast{.estimate = guard_.estimate({.params = params,
                                                    .plan = plan,
                                                    .profile = known.profile ? &*known.profile : nullptr,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hpo/core/trial.hpp"
+#include "hpo/memory/learned/told_law.hpp"
 #include "hpo/registry/any_memory_guard.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "tune/settings/settings.hpp"
@@ -60,6 +61,8 @@ public:
         store::StoredPredictions* kept = nullptr;  ///< where predictions are looked up and kept; null: nowhere
         /// What attempts on a device of this name have taken, for a guard that learns from it; not set: nothing.
         std::function<std::vector<Attempt>(const std::string& device_name)> measured{};
+        /// What the study has run, for a trainer that tells no peaks before launch; the guard and a law learn from it.
+        std::vector<Trial> trials{};
     };
     /// Throws Error for a guard that there is not, and for a trainer that cannot be had.
     Estimator(const Settings& settings, const TrainerInfo& info, Options options);
@@ -85,6 +88,8 @@ public:
     [[nodiscard]] bool learns() const { return guard_.carries(); }
     /// Attempts that teach it something about one of the kinds of predictions that it was asked about so far.
     [[nodiscard]] std::size_t learned() const;
+    /// What the peaks of Options::trials on this device follow. Nullopt without such trials.
+    [[nodiscard]] std::optional<memory::ToldLaw> law() const;
     /// What forecasts said of themselves so far. Of those that differ in their figures alone it is the first.
     [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }
 

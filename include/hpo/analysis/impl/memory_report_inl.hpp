@@ -19,6 +19,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/cause.hpp"
+#include "hpo/memory/learned/learned_peaks.hpp"
 
 namespace hpo::analysis::detail {
 
@@ -50,6 +51,21 @@ namespace hpo::analysis::detail {
     return different.size() > 1 ? capacities : std::map<std::string, std::int64_t>{};
 }
 
+/// The laws of devices on which the guard learned peaks from the study's own trials, or would have.
+[[nodiscard]] HPO_INLINE std::map<std::string, memory::ToldLaw> learned_laws(std::span<const Trial> trials) {
+    std::map<std::string, memory::ToldLaw> laws;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            const bool is_learned = attempt.estimate && (attempt.estimate->source == memory::learned_source ||
+                                                         attempt.estimate->source == memory::alone_source);
+            if (is_learned && !attempt.device_name.empty()) laws.try_emplace(attempt.device_name);
+        }
+    }
+    memory::LearnedPeaks learned;
+    for (auto& [device, law] : laws) law = learned.law({.study = {}, .directions = {}, .trials = trials, .rejections = {}}, device);
+    return laws;
+}
+
 }  // namespace hpo::analysis::detail
 
 namespace hpo::analysis {
@@ -77,6 +93,7 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
     }
     std::ranges::stable_sort(report.leaks, std::greater{}, &LeakUse::bytes);
     report.devices.assign(devices.begin(), devices.end());
+    report.laws = detail::learned_laws(trials);
     report.uses = predicted_uses(trials);
     report.calibration = calibration_table(report.uses);
 

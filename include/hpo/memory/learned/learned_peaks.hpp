@@ -13,6 +13,7 @@
 #include "hpo/core/plan.hpp"
 #include "hpo/memory/concept.hpp"
 #include "hpo/memory/learned/peak_model.hpp"
+#include "hpo/memory/learned/told_law.hpp"
 
 namespace hpo::memory::inline learned {
 
@@ -49,6 +50,9 @@ public:
     };
     [[nodiscard]] Answer ask(const MemoryQuery& query);
 
+    /// What the peaks of the history's attempts on this device follow.
+    [[nodiscard]] ToldLaw law(const History& history, const std::string& device_name);
+
 private:
     struct Point {
         const ParamSet* params = nullptr;
@@ -57,7 +61,8 @@ private:
         bool censored = false;
     };
 
-    void collect(const MemoryQuery& query);
+    [[nodiscard]] Knowledge learn(const History& history, const std::string& device_name);
+    void collect(const History& history, const std::string& device_name);
     void thin_out();
     void learn_inputs();
     /// True if every attempt's effective batch is the value of this parameter.
@@ -65,6 +70,7 @@ private:
     /// Inputs as they are: numbers, categories, NaN for one that is absent.
     [[nodiscard]] std::vector<double> row(const ParamSet& params, const std::optional<std::int64_t>& micro_batch) const;
     void fit(std::size_t all_points);
+    [[nodiscard]] ToldLaw::Part told(const LawTerm& term) const;
 
     std::vector<Point> points_;
     std::size_t ended_ = 0;           ///< attempts on the device that ended, measured or not
@@ -72,7 +78,7 @@ private:
     std::vector<std::string> names_;  ///< of the inputs
     std::vector<PeakModel::Input> inputs_;
     PeakModel model_;
-    double boldness_ = 1;  ///< of the model, when its laws were found
+    PeakModel::Validation validation_;  ///< of the model, when its laws were found
     std::string fitted_study_;
     std::string fitted_device_;
     std::size_t fitted_points_ = 0;    ///< all points at the last fit, also those that were thinned out

@@ -29,9 +29,13 @@ public:
     /// Of another run with these inputs, its noise included. The model must be fitted.
     [[nodiscard]] NormalBelief predict(const std::vector<double>& row) const;
 
-    /// How many times larger the squares of errors are than this model says, if it has to foretell runs that it has not seen (five-fold
-    /// cross-validation, with laws that are found anew). Never below 1. Costs five fits.
-    [[nodiscard]] double boldness(const LawData& data) const;
+    /// What the model shows if it has to foretell runs that it has not seen, with laws that are found anew.
+    struct Validation {
+        double boldness = 1;       ///< how many times larger the squares of errors are than the model says; never below 1
+        double typical_error = 0;  ///< of the laws alone: the median of |law / peak - 1|, of runs that are not censored
+    };
+    /// Five-fold cross-validation. Costs five fits.
+    [[nodiscard]] Validation validated(const LawData& data) const;
 
     [[nodiscard]] const PeakLaws& laws() const noexcept { return laws_; }
 

@@ -37,31 +37,75 @@ HPO_INLINE std::optional<std::pair<double, double>> bounds_of(const Distribution
 }  // namespace detail
 
 HPO_INLINE LearnedPeaks::Answer LearnedPeaks::ask(const MemoryQuery& query) {
-    collect(query);
-    if (measured_ == 0 && ended_ > 0) return {Knowledge::unmeasured};
-    if (measured_ < least_points) return {Knowledge::too_little};
+    const Knowledge knowledge = learn(query.history, query.runs_on.device_name);
+    if (knowledge != Knowledge::enough) return {knowledge};
+    NormalBelief belief = model_.predict(row(query.params, query.plan.effective_micro_batch()));
+    belief.variance *= validation_.boldness;
+    return {Knowledge::enough, belief};
+}
+
+HPO_INLINE LearnedPeaks::Knowledge LearnedPeaks::learn(const History& history, const std::string& device_name) {
+    collect(history, device_name);
+    if (measured_ == 0 && ended_ > 0) return Knowledge::unmeasured;
+    if (measured_ < least_points) return Knowledge::too_little;
     const std::size_t points = points_.size();
-    const bool is_new = fitted_study_ != query.history.study || fitted_device_ != query.runs_on.device_name;
+    const bool is_new = fitted_study_ != history.study || fitted_device_ != device_name;
     if (is_new) searched_points_ = fitted_points_ = 0;
     if (fitted_points_ != points) {
         thin_out();
         learn_inputs();
         fit(points);
-        fitted_study_ = query.history.study;
-        fitted_device_ = query.runs_on.device_name;
+        fitted_study_ = history.study;
+        fitted_device_ = device_name;
         fitted_points_ = points;
     }
-    NormalBelief belief = model_.predict(row(query.params, query.plan.effective_micro_batch()));
-    belief.variance *= boldness_;
-    return {Knowledge::enough, belief};
+    return Knowledge::enough;
 }
 
-HPO_INLINE void LearnedPeaks::collect(const MemoryQuery& query) {
+HPO_INLINE ToldLaw LearnedPeaks::law(const History& history, const std::string& device_name) {
+    fitted_points_ = searched_points_ = 0;  // all of it anew, so that it depends on the history alone
+    const bool is_enough = learn(history, device_name) == Knowledge::enough;
+    ToldLaw law;
+    for (const Point& point : points_) ++(point.censored ? law.ran_out : law.attempts);
+    if (!is_enough || law.attempts < ToldLaw::least_attempts) return law;
+    const std::vector<LawTerm>& terms = model_.laws().laws().front().terms;
+    law.typical_error = validation_.typical_error;
+    law.kind = law.typical_error > ToldLaw::largest_error ? ToldLaw::Kind::none
+               : terms.size() == 1                        ? ToldLaw::Kind::constant
+                                                          : ToldLaw::Kind::products;
+    if (law.kind == ToldLaw::Kind::none) return law;
+    for (const LawTerm& term : terms) {
+        if (term.bytes > 0) law.parts.push_back(told(term));
+    }
+    return law;
+}
+
+HPO_INLINE ToldLaw::Part LearnedPeaks::told(const LawTerm& term) const {
+    ToldLaw::Part part{.factors = {}, .choice = {}, .bytes = term.bytes};
+    for (const LawTerm::Factor& factor : term.factors) {
+        std::vector<double> values;
+        for (const Point& point : points_) values.push_back(row(*point.params, point.micro_batch)[factor.input]);
+        std::erase_if(values, [](double value) { return std::isnan(value); });
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::ranges::nth_element(values, middle);
+        const std::string& name = names_[factor.input];
+        part.factors.push_back({name == detail::micro_batch_input ? std::string{} : name, factor.power, *middle});
+    }
+    if (!term.choice) return part;
+    const std::string& name = names_[term.choice->input];
+    for (const Point& point : points_) {
+        const Param* const param = point.params->find(name);
+        if (param && param->internal == term.choice->category) part.choice = ToldLaw::Choice{name, param->value()};
+    }
+    return part;
+}
+
+HPO_INLINE void LearnedPeaks::collect(const History& history, const std::string& device_name) {
     points_.clear();
     ended_ = measured_ = 0;
-    for (const Trial& trial : query.history.trials) {
+    for (const Trial& trial : history.trials) {
         for (const Attempt& attempt : trial.attempts) {
-            if (!attempt.outcome || attempt.device_name != query.runs_on.device_name) continue;
+            if (!attempt.outcome || attempt.device_name != device_name) continue;
             const bool ended = attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped;
             std::optional<std::int64_t> bytes;
             if (ended) {
@@ -152,7 +196,7 @@ HPO_INLINE void LearnedPeaks::fit(std::size_t all_points) {
     model_.fit(inputs_, data, search);
     if (!search) return;
     searched_points_ = all_points;
-    boldness_ = model_.boldness(data);
+    validation_ = model_.validated(data);
 }
 
 }  // namespace hpo::memory::learned

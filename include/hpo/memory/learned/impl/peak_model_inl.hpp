@@ -62,10 +62,11 @@ HPO_INLINE NormalBelief PeakModel::predict(const std::vector<double>& row) const
     return belief;
 }
 
-HPO_INLINE double PeakModel::boldness(const LawData& data) const {
+HPO_INLINE PeakModel::Validation PeakModel::validated(const LawData& data) const {
     constexpr std::size_t folds = 5, least_runs = 3;
     constexpr double worth = 2;  // runs that agree with the model
     double squares = worth, runs = worth;
+    std::vector<double> errors;
     for (std::size_t fold = 0; fold < folds; ++fold) {
         LawData seen{.kinds = data.kinds, .rows = {}, .log_bytes = {}, .censored = {}};
         for (std::size_t i = 0; i < data.rows.size(); ++i) {
@@ -79,6 +80,7 @@ HPO_INLINE double PeakModel::boldness(const LawData& data) const {
         other.laws_.learn(seen, true);
         other.fit_process(seen, false);
         for (std::size_t i = fold; i < data.rows.size(); i += folds) {
+            if (!data.censored[i]) errors.push_back(std::abs(std::exp(other.laws_.ask(data.rows[i]).log_bytes - data.log_bytes[i]) - 1));
             const NormalBelief belief = other.predict(data.rows[i]);
             const double z = (data.log_bytes[i] - belief.mean) / std::sqrt(belief.variance);
             if (data.censored[i] && z < 0) continue;
@@ -86,7 +88,12 @@ HPO_INLINE double PeakModel::boldness(const LawData& data) const {
             runs += 1;
         }
     }
-    return std::max(1.0, squares / runs);
+    Validation found{.boldness = std::max(1.0, squares / runs)};
+    if (errors.empty()) return found;
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+    std::ranges::nth_element(errors, middle);
+    found.typical_error = *middle;
+    return found;
 }
 
 }  // namespace hpo::memory::learned

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "hpo/memory/learned/told_law.hpp"
+#include "support/json.hpp"
+
+namespace hpo::tools {
+
+/// A law with its fields, and in words.
+[[nodiscard]] inline Json to_json(const memory::ToldLaw& law) {
+    static constexpr const char* kinds[] = {"too_few", "none", "constant", "products"};
+    Json parts = Json::array();
+    for (const auto& part : law.parts) {
+        Json factors = Json::array();
+        for (const auto& factor : part.factors)
+            factors.push_back({{"parameter", text_or_null(factor.name)}, {"power", factor.power}, {"usual", to_json(factor.usual)}});
+        Json choice = nullptr;
+        if (part.choice) choice = {{"parameter", part.choice->name}, {"value", to_json(part.choice->value)}};
+        parts.push_back({{"bytes", to_json(part.bytes)}, {"factors", std::move(factors)}, {"choice", std::move(choice)}});
+    }
+    const bool has_error = law.kind != memory::ToldLaw::Kind::too_few;
+    return {{"kind", kinds[static_cast<std::size_t>(law.kind)]},
+            {"words", memory::in_words(law)},
+            {"attempts", law.attempts},
+            {"ran_out_of_memory", law.ran_out},
+            {"typical_error", has_error ? to_json(law.typical_error) : Json(nullptr)},
+            {"parts", std::move(parts)}};
+}
+
+}  // namespace hpo::tools
