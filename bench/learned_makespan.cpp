@@ -13,7 +13,8 @@
 // - A trial that needs more than its reservation is ended at its peak, and comes back with half as much again, or with all it was seen to
 //   need, if that is more. One that needs more than the device is ended, and does not come back.
 // - Neither packer runs what it refuses. The packer that knows every peak refuses all that do not fit.
-// The last table is the cost of one estimate in a study of 5,000 trials, with the fits that new trials cause.
+// The last two columns are how far what is learned from 40 jobs is off the law, as a median in per cent: of jobs that fit the device, and
+// of others. The last table is the cost of one estimate in a study of 5,000 trials, with the fits that new trials cause.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
