@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "attempt.hpp"
 #include "command_line.hpp"
@@ -56,6 +57,21 @@ hpo::TrainerJob with_split_batch(hpo::TrainerJob job, const hpo::Settings& setti
     if (const std::string& name = settings.text("accumulate"); !name.empty())
         job.params.insert_or_assign(name, job.plan.accumulation_steps());
     return job;
+}
+
+/// Lets a program that calls study.optimize run one trial with the job's parameters, which nobody hears
+/// (docs/development/optimize-protocol.md).
+void start_alone(ProgramStart& start, const hpo::TrainerJob& job) {
+    if (job.params.empty()) throw hpo::Error{hpo::Errc::plugin, "what the program asks for is not known before its first trial"};
+    for (const auto& [name, from] : {std::pair{"PYTHONPATH", "HPO_PREDICT_PYTHONPATH"},
+                                     {"HPO_OPTIMIZE_CALL", "HPO_PREDICT_CALL"},
+                                     {"HPO_OPTIMIZE_STUDIES", "HPO_PREDICT_STUDIES"}}) {
+        const auto value = hpo::worker::variable(start.environment, from);
+        if (!value) throw hpo::Error{hpo::Errc::plugin, "the program's study is not open"};
+        hpo::worker::set_variable(start.environment, name, *value);
+    }
+    hpo::worker::remove_variable(start.environment, "HPO_FORK_SOCKET");
+    hpo::worker::set_variable(start.environment, "HPO_FRONT", "/dev/null");  // nobody listens there
 }
 
 bool is_program(const std::string& path) { return ::access(path.c_str(), X_OK) == 0; }
@@ -124,12 +140,12 @@ hpo::PeakPrediction CommandTrainer::predict(const hpo::TrainerJob& asked, hpo::P
     if (source != hpo::PeakSource::virtual_card) return Trainer::predict(asked, source, progress);
     const hpo::Settings settings{info(), asked};
     if (hpo::is_cpu(asked.plan.device)) throw hpo::Error{hpo::Errc::plugin, "the plan is for the CPU, and a virtual card is for CUDA"};
-    if (settings.truth("optimize"))
-        throw hpo::Error{hpo::Errc::plugin, "a program that calls study.optimize is not run on a virtual card before its trials"};
     const hpo::TrainerJob job = with_split_batch(asked, settings);
     const Placeholders known = placeholders_of(job);
     ProgramStart start{.words = {}, .environment = environment_of(job)};
-    for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(filled(word, known));
+    const bool optimizes = settings.truth("optimize");
+    for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(optimizes ? word : filled(word, known));
+    if (optimizes) start_alone(start, job);
     return recordings_.predict(job, start, progress);
 }
 

@@ -135,7 +135,7 @@ class ObjectiveTrial:
         told = _kinds.told(self._kinds, distribution)
         if any(isinstance(bound, float) and not math.isfinite(bound) for bound in told["attributes"].values()):
             raise ValueError(f"parameter {name!r}: {distribution} should have finite bounds")
-        answer = _channel.channel.request({"suggest": {"name": name, "distribution": told}})
+        answer = self._answer(name, told)
         if answer is None:
             raise HpoError(f"parameter {name!r} cannot be suggested, because nobody answers: hpo-tune has ended, or this is no trial of it")
         if answer.get("stopped"):
@@ -150,6 +150,16 @@ class ObjectiveTrial:
         self._params[name] = value
         self._distributions[name] = distribution
         return value
+
+    @staticmethod
+    def _answer(name: str, told: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+        if not os.environ.get("HPO_PREDICTING"):
+            return _channel.channel.request({"suggest": {"name": name, "distribution": told}})
+        # A run on a virtual card: nobody hears it, and hpo knows the parameters of the trial that it stands for.
+        known = json.loads(os.environ.get("HPO_PARAMS", "{}"))
+        if name not in known:
+            raise HpoError(f"parameter {name!r} is not known before the trial runs")
+        return {"value": known[name]}
 
     def report(self, value: SupportsFloat, step: int) -> None:
         """Reports an intermediate value. The first one of a step counts."""

@@ -518,3 +518,17 @@ TEST_CASE("a configuration that makes no sense is refused") {
     CHECK(Calibrated{{.base = "probe"}}.evidence() == Evidence::probe);
     CHECK(Calibrated{{.base = "formula"}}.evidence() == Evidence::shape);
 }
+
+TEST_CASE("a program's peak that was seen now and then is no news below its prediction, and is above") {
+    Attempt attempt;
+    attempt.outcome = OutcomeKind::complete;
+    attempt.estimate = Estimate{.need = 1000, .source = "virtual_card"};
+    attempt.peak_reserved = 600;
+    CHECK(memory::residual_of(ParamSet{}, attempt)->log_ratio == 0);
+    attempt.peak_reserved = 2000;
+    CHECK(memory::residual_of(ParamSet{}, attempt)->log_ratio == Approx(std::log(2)));
+    // What the allocator itself tells is the peak.
+    attempt.peak_reserved = 600;
+    attempt.peak_allocated = 550;
+    CHECK(memory::residual_of(ParamSet{}, attempt)->log_ratio == Approx(std::log(0.6)));
+}

@@ -320,6 +320,36 @@ def test_study_of_a_program(folder):
     check(told["attempts_out_of_memory"] == 0 and "predicted" in error, "and none was launched that does not")
 
 
+OBJECTIVE = """import torch
+from torch import nn
+
+
+def objective(trial):
+    batch = trial.suggest_categorical("batch", [16, 32, 64, 128])
+    width = trial.suggest_int("width", 512, 2048, step=256)
+    model = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)).cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=trial.suggest_float("lr", 1e-5, 1e-2, log=True))
+    for step in range(3):
+        loss = model(torch.zeros(128 * batch, width, device="cuda")).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        trial.report(width / batch, step)
+    return width / batch
+"""
+
+
+def test_study_of_an_objective(folder):
+    """An objective of Optuna asks for its parameters while it runs. What the first trial asked for is known before the others."""
+    (folder / "train.py").write_text(OBJECTIVE, encoding="utf-8")
+    options = ["--card", "3GiB", "--rehearse", "--trials", "12", "--workers", "2", "--seed", "3", "--json", "--progress", "plain"]
+    status, out, error = run([TUNE, "run", f"{folder / 'train.py'}:objective", "--python", PYTHON, *options])
+    told = json.loads(out) if out else {}
+    check(status == 0 and len(told.get("fit_at_once", [])) == 12, f"each trial of an objective fits at once ({told} {error[-600:]!r})")
+    check(told.get("attempts_out_of_memory") == 0 and told.get("most_at_once") == 2, "and two of them run at the same time")
+    check("learned from its trials" not in error, "a virtual card tells their memory")
+
+
 def test_other_versions(folder):
     """The same with the other versions of PyTorch that were given."""
     global PYTHON
@@ -342,7 +372,7 @@ def main():
 
     one_after_another([test_hostile, test_scratch])
     with ThreadPoolExecutor(2) as both:
-        groups = (test_models, test_fragmentation), (test_study_of_a_program, test_transformer, *rehearsals)
+        groups = (test_models, test_fragmentation), (test_study_of_a_program, test_study_of_an_objective, test_transformer, *rehearsals)
         for _ in both.map(one_after_another, groups):
             pass
     one_after_another([test_other_versions])

@@ -181,14 +181,26 @@ bool ProgramFront::prunes(std::int64_t trial) {
     return answer("judged", "the program's pruner").at("prune") == true;
 }
 
-std::vector<std::pair<std::string, std::string>> ProgramFront::variables_of_attempts(const OptimizeCall& call) const {
-    if (call.forks) return {{"HPO_FORK_SOCKET", call.fork_socket}};
-    Json studies = Json::array();
-    for (const Opened& each : studies_) studies.push_back({{"store", each.store}, {"study", each.study}});
-    return {{"HPO_FRONT", (folder_.path() / "front").string()},
-            {"PYTHONPATH", python_path(worker::variable(worker::inherited_environment(), "PYTHONPATH"))},
-            {"HPO_OPTIMIZE_CALL", std::to_string(call.number)},
-            {"HPO_OPTIMIZE_STUDIES", tools::one_line_text(studies)}};
+std::vector<std::pair<std::string, std::string>> ProgramFront::variables_of_attempts(const OptimizeCall& call, const std::string& store,
+                                                                                     const std::string& study) const {
+    Json opened = Json::array();
+    for (const Opened& each : studies_) opened.push_back({{"store", each.store}, {"study", each.study}});
+    opened.push_back({{"store", store}, {"study", study}});
+    const std::string path = python_path(worker::variable(worker::inherited_environment(), "PYTHONPATH"));
+    const std::string number = std::to_string(call.number);
+    const std::string studies = tools::one_line_text(opened);
+    // For a run on a virtual card, which is always another start of the program.
+    std::vector<std::pair<std::string, std::string>> variables{
+        {"HPO_PREDICT_PYTHONPATH", path}, {"HPO_PREDICT_CALL", number}, {"HPO_PREDICT_STUDIES", studies}};
+    if (call.forks) {
+        variables.emplace_back("HPO_FORK_SOCKET", call.fork_socket);
+    } else {
+        variables.insert(variables.end(), {{"HPO_FRONT", (folder_.path() / "front").string()},
+                                           {"PYTHONPATH", path},
+                                           {"HPO_OPTIMIZE_CALL", number},
+                                           {"HPO_OPTIMIZE_STUDIES", studies}});
+    }
+    return variables;
 }
 
 void ProgramFront::say(const Json& message) {

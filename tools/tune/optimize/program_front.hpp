@@ -61,8 +61,9 @@ public:
     [[nodiscard]] bool prunes(std::int64_t trial);
     /// @}
 
-    /// What an attempt finds in its environment that forks, or runs the program anew.
-    [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables_of_attempts(const OptimizeCall& call) const;
+    /// What an attempt finds in its environment that forks, or runs the program anew. `store` and `study`: those that `opened` will tell.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables_of_attempts(const OptimizeCall& call, const std::string& store,
+                                                                                         const std::string& study) const;
 
 private:
     void say(const tools::Json& message);

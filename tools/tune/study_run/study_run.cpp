@@ -233,9 +233,11 @@ void StudyRun::start_program() {
     if (!call_.directions.empty() && call_.directions != settings_.directions()) {
         throw Error{Errc::bad_value, settings_.arguments().script + ": the program's study has other directions than the script"};
     }
-    for (const char* of_earlier_call : {"HPO_FORK_SOCKET", "HPO_FRONT", "HPO_OPTIMIZE_CALL", "HPO_OPTIMIZE_STUDIES"})
+    for (const char* of_earlier_call : {"HPO_FORK_SOCKET", "HPO_FRONT", "HPO_OPTIMIZE_CALL", "HPO_OPTIMIZE_STUDIES",
+                                        "HPO_PREDICT_PYTHONPATH", "HPO_PREDICT_CALL", "HPO_PREDICT_STUDIES"})
         ::unsetenv(of_earlier_call);
-    for (const auto& [name, value] : front_->variables_of_attempts(call_)) ::setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : front_->variables_of_attempts(call_, store_file(), settings_.text("study")))
+        ::setenv(name.c_str(), value.c_str(), 1);
     if (!call_.forks) note("each attempt runs the program anew, since it cannot fork: " + call_.why_not);
     for (const std::string& text : notes_of(call_)) note(text);
     if (settings_.text("sampler") == program_policy) policies_.sampler = registry::AnySampler{ProgramSampler{*front_}};
@@ -340,9 +342,11 @@ bool StudyRun::device_is_too_small_for_stored_study() {
     return device_is_too_small_for({study_.name, study_.directions, stored_, {}, other_studies});
 }
 
+std::string StudyRun::store_file() const { return std::filesystem::absolute(store::file_of(settings_.text("store"))).string(); }
+
 void StudyRun::hand_study_to_program() {
     is_handed_over_ = true;
-    front_->opened(call_, std::filesystem::absolute(store::file_of(settings_.text("store"))).string(), study_.name);
+    front_->opened(call_, store_file(), study_.name);
     store_->refresh(study_.id, stored_);  // the program may have added trials that it had in memory
     const std::string& given = settings_.all().at("trials").origin;
     if (given == "default") {

@@ -72,6 +72,7 @@ private:
     void show_progress();
     void tell_tuner_of_trainer();
     void open_study();
+    [[nodiscard]] std::string store_file() const;
     void hand_study_to_program();
     [[nodiscard]] bool device_is_too_small_for_stored_study();
     void keep_checkpoints();

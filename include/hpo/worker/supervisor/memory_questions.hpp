@@ -138,6 +138,7 @@ private:
                                                    const Ask& ask) {
         MemoryEvidence evidence;
         if (wanted == Evidence::shape || !has(PeakSource::virtual_card) || !config_.virtual_card) return evidence;
+        if (job.params.empty()) return evidence;  // it asks for them while it runs
         Told told = predict(job, PeakSource::virtual_card, ask);
         evidence.prediction = std::move(told.prediction);
         if (evidence.prediction) {

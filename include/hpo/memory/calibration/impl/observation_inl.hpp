@@ -26,7 +26,11 @@ HPO_INLINE ResidualGroup residual_group(const std::string& source, const RunsOn&
 HPO_INLINE std::optional<MeasuredNeed> measured_need(const Attempt& attempt) {
     const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
     if (!peak) return std::nullopt;
-    return MeasuredNeed{.least = std::max<std::int64_t>(0, *peak - held_beyond(attempt)), .most = *peak};
+    MeasuredNeed need{.least = std::max<std::int64_t>(0, *peak - held_beyond(attempt)), .most = *peak};
+    // Seen from outside, now and then, a program's peak is a lower bound. Less than was predicted shows nothing.
+    if (!attempt.peak_allocated && attempt.estimate && attempt.estimate->source == to_text(PeakSource::virtual_card))
+        need.most = std::max(need.most, bare_need(*attempt.estimate));
+    return need;
 }
 
 HPO_INLINE std::optional<std::int64_t> least_need(const Attempt& attempt) {
@@ -60,9 +64,6 @@ HPO_INLINE std::optional<Residual> residual_of(const ParamSet& params, const Att
     const std::int64_t context = bytes_of_part(estimate, context_part);  // predicted, but not part of the allocator's measured peak
     took->least += context;
     took->most += context;
-    // Seen from outside, now and then, a program's peak is a lower bound. Less than was predicted shows nothing.
-    const bool is_seen_from_outside = !attempt.peak_allocated && estimate.source == to_text(PeakSource::virtual_card);
-    if (ended && is_seen_from_outside) took->most = std::max(took->most, need);
 
     std::int64_t told = need;
     const std::int64_t needed = std::clamp(need, took->least, took->most);

@@ -51,6 +51,10 @@ HPO_INLINE std::string MemoryQuestions::instead_of(PeakSource missing) const {
 
 HPO_INLINE std::string MemoryQuestions::note_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const {
     if (kind == Told::Kind::cannot_run) return "this configuration cannot run on " + config_.device + ": " + why;
+    if (info_.open_ended) {
+        return "its memory is learned from its trials, because a virtual card does not tell it (" + why + ")" +
+               (given_up ? "; it is not asked any more" : "");
+    }
     return (next_after(source) ? "this configuration is " : "") + instead_of(source) +
            without({.prediction = {}, .why_not = why, .kind = given_up ? Told::Kind::mishap : kind}) +
            (given_up ? "; it is not asked any more" : "");
