@@ -210,7 +210,7 @@ TEST_CASE("on one device only the author of a wrong prediction fails, and withou
     CHECK(with_caps.complete == 8);  // authors, too: with more of the device
     // Without caps whoever allocates last fails: the author in some rounds, and then no neighbour is left to.
     int neighbours = 0;
-    for (int round = 0; round < 10 && neighbours == 0; ++round) neighbours = pack(false).neighbours;
+    for (int round = 0; round < 40 && neighbours == 0; ++round) neighbours = pack(false).neighbours;
     CHECK(neighbours > 0);
 }
 #endif
