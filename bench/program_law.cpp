@@ -4,7 +4,7 @@
 ///     program_law FOLDER [RECORDINGS [ORDERS]]
 ///
 /// FOLDER has a snapshot BATCH_LENGTH_WIDTH.pickle for each combination, as bench/program_law.py makes them. The first RECORDINGS (6) of
-/// each of ORDERS (10) random orders tell all others. Also prints what the trainer `command` would do: it records until the law agrees.
+/// each of ORDERS (10) random orders tell all others.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

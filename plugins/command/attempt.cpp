@@ -205,8 +205,8 @@ hpo::Failure Attempt::without_value(const ProgramEnd& end) const {
 std::optional<std::int64_t> Attempt::reserved_peak() const {
     const auto told = told_peak_ ? told_peak_->peak_reserved : std::nullopt;
     if (hpo::is_cpu(settings_.device) || !told) return told ? told : seen_peak_;
-    // Predictions for a program count the context, which PyTorch does not tell. What is not seen is taken to be what they take it for.
-    return seen_peak_ ? larger(seen_peak_, told) : std::optional{*told + hpo::allocator::usual_cuda_overheads({}).context_bytes};
+    // Predictions for a program count the context, which PyTorch does not tell. It is taken to be what they take it for.
+    return larger(seen_peak_, *told + hpo::allocator::usual_cuda_overheads({}).context_bytes);
 }
 
 hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, bool host_memory_was_short) {

@@ -21,6 +21,7 @@
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
+#include "hpo/base/time.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/environment.hpp"
 
@@ -29,7 +30,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int most_seconds = 45;  // the worker's answer is awaited for little longer
+constexpr int most_seconds = 30;              // for two steps
+constexpr double most_recorder_seconds = 42;  // to write what was recorded, too; the worker's answer is awaited for 50 s
 
 hpo::Error cannot(const std::string& why) { return hpo::Error{hpo::Errc::plugin, "the program on a virtual card: " + why}; }
 
@@ -65,8 +67,8 @@ Sizes sizes_of(const hpo::TrainerJob& job) {
     // The micro-batch first: where it is the whole batch in all recordings, the law is taken to be its own.
     if (const auto micro = job.plan.effective_micro_batch()) {
         sizes.numbers = {static_cast<double>(*micro), static_cast<double>(job.plan.accumulation_steps())};
-        others["micro-batch"] = "number";
     }
+    const bool has_micro_batch = !sizes.numbers.empty();
     for (const auto& [name, value] : job.params) {
         const auto* const whole = hpo::get_if<std::int64_t>(&value);
         const auto* const real = hpo::get_if<double>(&value);
@@ -79,8 +81,8 @@ Sizes sizes_of(const hpo::TrainerJob& job) {
             others[name] = hpo::json_text(value);
         }
     }
-    others["plan"] = {{"conf", job.plan.allocator_settings}, {"expandable", job.plan.expandable_segments}};
-    sizes.family = others.dump();
+    const Json plan{{"conf", job.plan.allocator_settings}, {"expandable", job.plan.expandable_segments}, {"split", has_micro_batch}};
+    sizes.family = Json{{"params", std::move(others)}, {"plan", plan}}.dump();
     return sizes;
 }
 
@@ -97,12 +99,17 @@ hpo::allocator::CardThreads threads_of_card() {
 /// Runs the recorder to its end. What it and the program print is not kept.
 void run_recorder(const ProgramStart& start, hpo::Progress& progress) {
     KeptProgram recorder{start};
+    const hpo::Stopwatch watch;
     std::array<char, 4096> ignored{};
     for (;;) {
         std::array<pollfd, 3> watched{
             {{recorder.ended(), POLLIN, 0}, {recorder.output(), POLLIN, 0}, {recorder.error_output(), POLLIN, 0}}};
         ::poll(watched.data(), watched.size(), 100);
         if (watched[0].revents != 0) break;
+        if (watch.seconds() > most_recorder_seconds) {
+            recorder.signal(SIGKILL);
+            throw cannot("it was not recorded within " + std::to_string(static_cast<int>(most_recorder_seconds)) + " s");
+        }
         if (progress.stop_requested()) {
             recorder.signal(SIGKILL);
             throw hpo::Error{hpo::Errc::interrupted, "the prediction was stopped"};
@@ -119,7 +126,6 @@ Json told_by(const std::filesystem::path& folder) {
     std::ifstream file{folder / "told.json"};
     Json told = Json::parse(file, nullptr, false);
     if (!told.is_object()) throw cannot("it was ended before it was recorded");
-    if (told.contains("error")) throw cannot(told.value("error", ""));
     return told;
 }
 
@@ -136,15 +142,28 @@ void CardRecordings::record(Family& family, const std::vector<double>& numbers, 
     recording.words.insert(recording.words.end(), start.words.begin(), start.words.end());
     run_recorder(recording, progress);
     const Json told = told_by(folder.path());
+    if (told.contains("error")) {
+        const std::string error = told.value("error", "");
+        constexpr int most_errors = 2;
+        if (++family.errors >= most_errors && family.law.recordings() == 0) family.unknown = error;
+        throw cannot(error);
+    }
     if (const std::string unknown = told.value("unknown", ""); !unknown.empty()) {
-        family.unknown = unknown;
+        if (!told.value("failed", false)) family.unknown = unknown;  // another configuration may not fail
         throw cannot(unknown);
     }
-    family.law.add(numbers, hpo::allocator::read_trace(folder.path() / "trace"));
-    family.beside = {.torch = told.value("torch", ""),
-                     .conf = told.value("conf", ""),
-                     .bytes = std::max(family.beside.bytes, told.value("beside_bytes", std::int64_t{0})),
-                     .notes = told.value("notes", std::vector<std::string>{})};
+    family.beside.torch = told.value("torch", "");
+    family.beside.conf = told.value("conf", "");
+    family.beside.bytes = std::max(family.beside.bytes, told.value("beside_bytes", std::int64_t{0}));
+    for (const std::string& note : told.value("notes", std::vector<std::string>{})) {
+        if (std::ranges::find(family.beside.notes, note) == family.beside.notes.end()) family.beside.notes.push_back(note);
+    }
+    try {
+        family.law.add(numbers, hpo::allocator::read_trace(folder.path() / "trace"));
+    } catch (const hpo::Error& error) {
+        family.unknown = error.what();
+        throw cannot(family.unknown);
+    }
 }
 
 hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const ProgramStart& start, hpo::Progress& progress) {
@@ -157,7 +176,7 @@ hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const Pr
     Family& family = entry->second;
     if (!family.unknown.empty()) throw cannot(family.unknown);
     constexpr double little = 0.01;
-    constexpr double too_much = 0.15;
+    constexpr double too_much = 0.03;
     const auto enough = [&] {
         const std::vector<double>& errors = family.law.errors();
         const std::size_t recorded = family.law.recordings();
@@ -197,7 +216,8 @@ hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::v
     prediction.comfort = std::max(need.comfort, need.unlimited.counts.reserved_peak + outside);
     prediction.parts = parts_after(found->trace, peak.event);
     prediction.parts.push_back({"CUDA context", context});  // seen from outside, a program's peak includes it
-    prediction.parts.push_back({"allocator", need.need - context - peak.bytes});
+    if (family.beside.bytes > 0) prediction.parts.push_back({"beside PyTorch", family.beside.bytes});
+    prediction.parts.push_back({"allocator", need.need - outside - peak.bytes});
     if (!family.law.is_recorded(numbers)) {
         const double most = static_cast<double>(capacity_need(found->most, settings, outside).need) / static_cast<double>(need.need) - 1;
         const std::vector<double>& errors = family.law.errors();

@@ -26,7 +26,7 @@ public:
     [[nodiscard]] hpo::PeakPrediction predict(const hpo::TrainerJob& job, const ProgramStart& start, hpo::Progress& progress);
 
 private:
-    /// A recording tells this beside the trace. All recordings of a family tell the same, but for the bytes.
+    /// What the recordings of a family tell beside their traces.
     struct Beside {
         std::string torch;
         std::string conf;
@@ -36,7 +36,8 @@ private:
     struct Family {
         hpo::allocator::TraceLaw law;
         Beside beside;
-        std::string unknown;  ///< the program cannot be predicted, and why; empty: it can
+        int errors = 0;       ///< of the recorder
+        std::string unknown;  ///< why the program cannot be predicted, whatever its sizes; empty: it can
     };
 
     void record(Family& family, const std::vector<double>& numbers, const ProgramStart& start, hpo::Progress& progress);

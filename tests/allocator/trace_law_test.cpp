@@ -161,3 +161,24 @@ TEST_CASE("a number that was the same in all recordings says nothing of others")
     CHECK_FALSE(law.is_recorded({4, 128}));
     CHECK(law.at({4, 64})->trace == training(4, 64, 64));
 }
+
+TEST_CASE("sizes far from all recordings are not covered, and sizes beyond all devices stay numbers") {
+    TraceLaw law{2, a100};
+    for (const std::int64_t batch : {4, 8, 16})
+        law.add({static_cast<double>(batch), static_cast<double>(64 + batch)}, training(batch, 64 + batch, 64));
+    CHECK(law.covers({64, 64}));
+    CHECK_FALSE(law.covers({65, 64}));
+    CHECK_FALSE(law.covers({4, 16}));
+    const auto far = law.at({8, 1e12});
+    REQUIRE(far);
+    for (const TracedBlock& block : far->most.blocks) CHECK(block.bytes >= 1);
+    CHECK(requested_peak(far->most).bytes >= requested_peak(far->trace).bytes);
+}
+
+TEST_CASE("traces of very different lengths are not compared") {
+    AllocationTrace few;
+    AllocationTrace many;
+    for (int i = 0; i < 20'000; ++i) few.take({.bytes = 512});
+    for (int i = 0; i < 60'000; ++i) many.take({.bytes = 512});
+    CHECK_THROWS_WITH(aligned_blocks(few, many, {1.0}), "it takes 20000 blocks in one run and 60000 in another");
+}

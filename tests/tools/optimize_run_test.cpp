@@ -306,3 +306,12 @@ time.sleep(600)
     CHECK_THAT(ended.error, Contains("the program closed its connection"));
     for (const pid_t each : family) CHECK_FALSE(is_alive(each));
 }
+
+TEST_CASE("the study of a program gets no made-up values") {
+    const Workshop folder;
+    folder.write("never.py", "open('ran', 'w').close()\n");
+    const auto ran = run_command(folder, {tool("hpo-tune"), "run", "--rehearse", "--", "python3", "never.py"});
+    CHECK(ran.status == 2);
+    CHECK_THAT(ran.error, Contains("--rehearse: needs a card that is not there: --card NAME"));
+    CHECK_FALSE(std::filesystem::exists(folder.path("ran")));
+}

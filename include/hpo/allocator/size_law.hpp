@@ -37,7 +37,8 @@ struct SizeGuess {
 /// The size where the products have other values. It is c0 m0, or else c0 m0 + c1 m1 with c0, c1 >= 0, for the first products that give all
 /// points exactly. Others that do so count for `most`. If there are none, one product may give the first point and three in five of all:
 /// the others may be points of other blocks. If there is none of these either, as for workspaces, the first point's size grows with the
-/// product that fits best, and `most` is larger by as much as that misses other points. O(terms^2 * points).
+/// product that fits best, and `most` is larger by as much as that misses other points. O(terms^2 * points). With
+/// more than five numbers, sums are not tried.
 [[nodiscard]] SizeGuess size_at(const std::vector<double>& wanted, const std::vector<SizePoint>& points);
 
 }  // namespace hpo::allocator

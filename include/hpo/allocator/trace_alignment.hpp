@@ -16,7 +16,8 @@ namespace hpo::allocator {
 /// Partners are of the same scope. Among all pairings in order, that one is taken which has most partners of an equal lifetime, counted in
 /// blocks, and of a size ratio that is in `ratios`: those by which sizes can differ between the two (the values of SizeTerms).
 ///
-/// O(blocks * band) time and memory, where the band is 512 blocks and the difference of their counts.
+/// O(blocks * band) time and memory, where the band is 512 blocks and the difference of their counts. Throws Error if that is above 256
+/// MiB.
 [[nodiscard]] std::vector<std::optional<std::size_t>> aligned_blocks(const AllocationTrace& one, const AllocationTrace& other,
                                                                      std::vector<double> ratios);
 

@@ -16,7 +16,7 @@
 namespace hpo::allocator {
 
 /// Predicts the trace of a program from recordings of the same program with other numbers: a batch size, a length, a width, or any others.
-/// It needs not know what they mean. One recording gives the events. Each of its blocks is found again in the
+/// It need not know what they mean. One recording gives the events. Each of its blocks is found again in the
 /// other recordings (trace_alignment.hpp), and its sizes there tell its law (size_law.hpp). What reductions stage follows the rules of
 /// their kernels (reduction_staging.hpp).
 ///
@@ -35,7 +35,8 @@ public:
     [[nodiscard]] bool is_recorded(const std::vector<double>& numbers) const {
         return std::ranges::find(recordings_, numbers, &Recorded::numbers) != recordings_.end();
     }
-    /// True if each number is one of a recording, or differs between recordings, so that its effect is seen.
+    /// True if each number is one of a recording, or differs between recordings, so that its effect is seen, and is within a factor of four
+    /// of one of them. Kernels may change further away.
     [[nodiscard]] bool covers(const std::vector<double>& numbers) const;
     /// The trace with these numbers. Nullopt if there are fewer than two recordings, and none of just these numbers.
     struct Predicted {

@@ -314,9 +314,9 @@ std::vector<Attempt> measured(const Settings& settings, const std::string& devic
     }
 }
 
-/// What the study has run. Of a trainer that predicts its peaks, nothing: they are better than what is learned.
+/// What the study has run. Of a trainer that predicts its peaks itself, nothing: they are better than what is learned.
 std::vector<Trial> own_trials(const Settings& settings, const TrainerInfo& info) {
-    if (!info.peak_sources.empty()) return {};
+    if (!info.peak_sources.empty() && !info.open_ended) return {};
     try {
         store::Snapshot snapshot{settings.text("store")};
         for (const Study& study : snapshot.studies()) {

@@ -164,8 +164,10 @@ void add_run(CLI::App& app, Actions& actions) {
         }
         if (is_program && *supervised)
             throw Error{Errc::usage, "--supervise: a program that calls optimize is not started again; leave it out"};
-        if (is_program) return run_program(*arguments, *options);
         require_real_card_or_rehearsal(options->rehearse);
+        if (is_program && options->rehearse)
+            throw Error{Errc::usage, "--rehearse: the program's study would get made-up values; expected a study script, or FILE.py:NAME"};
+        if (is_program) return run_program(*arguments, *options);
         for (const char* of_supervisor : {"--restarts", "--restart-pause"}) {
             if (command->count(of_supervisor) > 0 && !*supervised && !options->supervised.is_so())
                 throw Error{Errc::usage, std::string{of_supervisor} + ": the run is not supervised; add --supervise"};

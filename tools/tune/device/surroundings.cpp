@@ -56,10 +56,18 @@ worker::WorkerDescription describe_one_trainer(const std::string& name, const st
 
 namespace {
 
-/// What a program takes is predicted on GPUs alone.
-void forget_predictions_on_cpu(TrainerInfo& info, const Settings& settings) {
+bool has_virtual_card() {
+    try {
+        return !virtual_card_folder().empty();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+/// What a program takes is predicted for GPUs alone, on a virtual card.
+void forget_impossible_predictions(TrainerInfo& info, const Settings& settings) {
     const auto may_be_card = [](const DeviceWord& word) { return !is_cpu(word.name) && (word.name != "auto" || !visible_cards().empty()); };
-    if (info.open_ended && std::ranges::none_of(settings.devices(), may_be_card)) info.peak_sources.clear();
+    if (info.open_ended && (std::ranges::none_of(settings.devices(), may_be_card) || !has_virtual_card())) info.peak_sources.clear();
 }
 
 /// A program's batch can be split if the script says which of the study's parameters it is.
@@ -79,7 +87,7 @@ worker::WorkerDescription describe_own_trainer(const Settings& settings) {
     worker::WorkerDescription described =
         describe_one_trainer(settings.description().trainer, settings.arguments().plugin_dirs, settings.plugin_timeout());
     take_batch(*described.plugins.front().info, settings);
-    forget_predictions_on_cpu(*described.plugins.front().info, settings);
+    forget_impossible_predictions(*described.plugins.front().info, settings);
     return described;
 }
 

@@ -37,6 +37,7 @@ Json recorded(const std::filesystem::path& folder, ProgramRun run) {
             {"conf", estimate.recording.conf},
             {"beside_bytes", estimate.beside_bytes},
             {"unknown", unknown},
+            {"failed", estimate.end.status != 0 || !estimate.process().error.empty() || estimate.process().why == "limit"},
             {"notes", notes}};
 }
 

@@ -13,8 +13,8 @@ inline constexpr const char* recording_word = "record-program";
 /// HPO_VIRTUAL_CARD has it, the most seconds, and then the program's words. Writes to the folder
 ///
 /// - `trace`, what the program took (hpo/allocator/trace_file.hpp)
-/// - `told.json`: {"torch", "conf", "beside_bytes", "unknown", "notes"}, or {"error"}. `unknown`: why the whole of what it takes is not
-///   known; empty: it is
+/// - `told.json`: {"torch", "conf", "beside_bytes", "unknown", "failed", "notes"}, or {"error"}. `unknown`: why the whole of what it
+///   takes is not known; empty: it is. `failed`: because it failed, or took too long
 ///
 /// Returns the exit status: 0 if both are there.
 [[nodiscard]] int record_program(const std::vector<std::string>& words);

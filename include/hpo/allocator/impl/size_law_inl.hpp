@@ -44,7 +44,8 @@ inline void add_guess(std::optional<SizeGuess>& guess, double bytes) {
 /// The law of two products. Least squares of the relative errors: the normal equations of two unknowns.
 [[nodiscard]] inline std::optional<SizeGuess> two_terms(const std::vector<double>& wanted, const std::vector<SizePoint>& points) {
     std::optional<SizeGuess> guess;
-    if (points.size() < 3) return std::nullopt;  // two points have such a law by chance
+    constexpr std::size_t most_terms = 100;                                    // of five numbers; with more, the pairs are too many
+    if (points.size() < 3 || wanted.size() > most_terms) return std::nullopt;  // two points have such a law by chance
     for (std::size_t one = 0; one < wanted.size(); ++one) {
         for (std::size_t other = one + 1; other < wanted.size(); ++other) {
             double aa = 0;

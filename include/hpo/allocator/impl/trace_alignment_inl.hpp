@@ -8,11 +8,13 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "hpo/allocator/trace_alignment.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
 
 namespace hpo::allocator {
@@ -73,6 +75,9 @@ HPO_INLINE std::vector<std::optional<std::size_t>> aligned_blocks(const Allocati
     const auto columns = static_cast<std::int64_t>(right.size());
     const std::int64_t reach = 512 + std::abs(rows - columns);
     const auto width = static_cast<std::size_t>(2 * reach + 1);
+    constexpr std::size_t most_steps = std::size_t{1} << 28U;
+    if (left.size() + 1 > most_steps / width)
+        throw Error{Errc::usage, "it takes " + std::to_string(rows) + " blocks in one run and " + std::to_string(columns) + " in another"};
     enum Step : std::uint8_t { skip_left, skip_right, pair };
     // Column j of row i is at place j - i + reach of its band.
     std::vector<std::uint8_t> steps(static_cast<std::size_t>(rows + 1) * width, skip_left);

@@ -32,9 +32,16 @@ HPO_INLINE void TraceLaw::add(std::vector<double> numbers, AllocationTrace trace
 
 HPO_INLINE bool TraceLaw::covers(const std::vector<double>& numbers) const {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const auto differs = [&](const Recorded& each) { return each.numbers[i] != recordings_.front().numbers[i]; };
-        const auto has = [&](const Recorded& each) { return each.numbers[i] == numbers[i]; };
-        if (!std::ranges::any_of(recordings_, differs) && !std::ranges::any_of(recordings_, has)) return false;
+        constexpr double reach = 4;
+        double least = std::numeric_limits<double>::infinity();
+        double most = 0;
+        bool has = false;
+        for (const Recorded& each : recordings_) {
+            least = std::min(least, each.numbers[i]);
+            most = std::max(most, each.numbers[i]);
+            has = has || each.numbers[i] == numbers[i];
+        }
+        if (!has && (least == most || numbers[i] < least / reach || numbers[i] > most * reach)) return false;
     }
     return true;
 }
@@ -68,8 +75,11 @@ private:
         predicted_.trace.blocks[block].bytes = bytes.first;
         predicted_.most.blocks[block].bytes = bytes.second;
     }
-    /// At least 1 byte, which is less than any block that matters.
-    [[nodiscard]] static std::int64_t whole(double bytes) { return std::max<std::int64_t>(1, std::llround(bytes)); }
+    /// At least 1 byte, which is less than any block that matters, and at most more than any device has.
+    [[nodiscard]] static std::int64_t whole(double bytes) {
+        constexpr double most = 0x1p44;
+        return std::max<std::int64_t>(1, std::llround(std::min(bytes, most)));
+    }
     [[nodiscard]] const std::vector<TracedBlock>& blocks_of(std::size_t recording) const {
         return law_.recordings_[recording].trace.blocks;
     }
@@ -144,6 +154,8 @@ private:
         return true;
     }
     [[nodiscard]] Staging staging(double rows, std::int64_t result_bytes, std::int64_t bytes) const {
+        constexpr double most_rows = 0x1p40;
+        if (rows > most_rows) return {};
         return staging_of(Reduction::of_columns(std::llround(rows), std::max<std::int64_t>(1, result_bytes / bytes)), law_.card_);
     }
 

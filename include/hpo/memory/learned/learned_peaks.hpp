@@ -81,7 +81,9 @@ private:
     PeakModel::Validation validation_;  ///< of the model, when its laws were found
     std::string fitted_study_;
     std::string fitted_device_;
-    std::size_t fitted_points_ = 0;    ///< all points at the last fit, also those that were thinned out
+    std::size_t fitted_points_ = 0;            ///< all points at the last fit, also those that were thinned out
+    std::vector<std::string> searched_names_;  ///< the inputs of that search
+    std::vector<LawData::Kind> searched_kinds_;
     std::size_t searched_points_ = 0;  ///< the same at the last search of hyperparameters
 };
 

@@ -34,6 +34,8 @@ public:
     void meet(const TrainerInfo& info, const std::string& build) {
         info_ = info;
         predictor_.build = build;
+        // A key does not tell what another program is, or what it imports. So its predictions end with the run.
+        if (info.open_ended) known_ = KnownPredictions{{}, {}};
     }
     /// How many predictions workers made. Predictions that were already known do not count.
     [[nodiscard]] std::int64_t made() const noexcept { return known_.kept(); }
@@ -144,7 +146,8 @@ private:
         if (evidence.prediction) {
             std::int64_t& need = evidence.prediction->need;
             const std::int64_t cached = std::max(need, evidence.prediction->comfort);
-            const std::int64_t taken = capacity && need <= *capacity ? std::min(cached, *capacity) : capacity ? need : cached;
+            std::int64_t taken = cached;
+            if (capacity) taken = need <= *capacity ? std::min(cached, *capacity) : need;
             if (taken > need) evidence.prediction->parts.push_back({"cached", taken - need});
             need = taken;
             evidence.prediction->comfort = std::max(evidence.prediction->comfort, need);

@@ -192,10 +192,13 @@ HPO_INLINE void LearnedPeaks::fit(std::size_t all_points) {
         data.log_bytes.push_back(point.log_bytes);
         data.censored.push_back(point.censored);
     }
-    const bool search = searched_points_ == 0 || all_points * 5 >= searched_points_ * 6;
+    const bool has_other_inputs = names_ != searched_names_ || data.kinds != searched_kinds_;  // laws name them by their places
+    const bool search = searched_points_ == 0 || all_points * 5 >= searched_points_ * 6 || has_other_inputs;
     model_.fit(inputs_, data, search);
     if (!search) return;
     searched_points_ = all_points;
+    searched_names_ = names_;
+    searched_kinds_ = data.kinds;
     validation_ = model_.validated(data);
 }
 
