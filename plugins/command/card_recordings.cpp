@@ -175,24 +175,30 @@ hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const Pr
     }
     Family& family = entry->second;
     if (!family.unknown.empty()) throw cannot(family.unknown);
-    constexpr double little = 0.01;
-    constexpr double too_much = 0.03;
-    const auto enough = [&] {
-        const std::vector<double>& errors = family.law.errors();
-        const std::size_t recorded = family.law.recordings();
-        if (!family.law.covers(numbers) || errors.size() < 2) return false;
-        const bool agrees = errors.back() <= little && errors[errors.size() - 2] <= little;
-        const double doubt = agrees || recorded >= usual_recordings ? predicted(family, numbers, job).uncertainty : 1;
-        return doubt <= (recorded < usual_recordings ? little : too_much);
+    const auto traced = [&](hpo::PeakPrediction prediction) {
+        if (!job.trace_file.empty()) hpo::allocator::write_trace(job.trace_file, family.law.at(numbers)->trace);
+        return prediction;
     };
-    if (!family.law.is_recorded(numbers) && !enough()) {
+    if (!family.law.is_recorded(numbers)) {
+        if (auto prediction = by_law(family, numbers, job)) return traced(*std::move(prediction));
         if (family.law.recordings() >= most_recordings)
             throw cannot("its memory does not grow evenly with its parameters: " + std::to_string(most_recordings) +
                          " recordings do not tell how much it takes with these");
         record(family, numbers, start, progress);
     }
+    return traced(predicted(family, numbers, job));
+}
+
+std::optional<hpo::PeakPrediction> CardRecordings::by_law(const Family& family, const std::vector<double>& numbers,
+                                                          const hpo::TrainerJob& job) {
+    constexpr double little = 0.01;
+    constexpr double too_much = 0.03;
+    const std::vector<double>& errors = family.law.errors();
+    const bool is_early = family.law.recordings() < usual_recordings;
+    if (!family.law.covers(numbers) || errors.size() < 2) return std::nullopt;
+    if (is_early && (errors.back() > little || errors[errors.size() - 2] > little)) return std::nullopt;
     hpo::PeakPrediction prediction = predicted(family, numbers, job);
-    if (!job.trace_file.empty()) hpo::allocator::write_trace(job.trace_file, family.law.at(numbers)->trace);
+    if (prediction.uncertainty > (is_early ? little : too_much)) return std::nullopt;
     return prediction;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ private:
     };
 
     void record(Family& family, const std::vector<double>& numbers, const ProgramStart& start, hpo::Progress& progress);
+    /// The prediction for a configuration that was not recorded; nullopt if the recordings so far leave too much in doubt.
+    [[nodiscard]] static std::optional<hpo::PeakPrediction> by_law(const Family& family, const std::vector<double>& numbers,
+                                                                   const hpo::TrainerJob& job);
     [[nodiscard]] static hpo::PeakPrediction predicted(const Family& family, const std::vector<double>& numbers,
                                                        const hpo::TrainerJob& job);
 

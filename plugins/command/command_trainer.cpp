@@ -59,6 +59,15 @@ hpo::TrainerJob with_split_batch(hpo::TrainerJob job, const hpo::Settings& setti
     return job;
 }
 
+/// The words that start the program. One that calls study.optimize asks for its parameters, so nothing is put into its words.
+std::vector<std::string> words_for(const hpo::TrainerJob& job, const hpo::Settings& settings) {
+    std::vector<std::string> words = words_of(settings.text("arguments"));
+    if (settings.truth("optimize")) return words;
+    const Placeholders known = placeholders_of(job);
+    for (std::string& word : words) word = filled(word, known);
+    return words;
+}
+
 /// Lets a program that calls study.optimize run one trial with the job's parameters, which nobody hears
 /// (docs/development/optimize-protocol.md).
 void start_alone(ProgramStart& start, const hpo::TrainerJob& job) {
@@ -121,11 +130,8 @@ hpo::TrainerInfo CommandTrainer::info() const {
 hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progress& progress) {
     const hpo::Settings settings{info(), asked};
     const hpo::TrainerJob job = with_split_batch(asked, settings);
-    const Placeholders known = placeholders_of(job);
-    ProgramStart start{.words = {}, .environment = environment_of(job)};
-    const bool optimizes = settings.truth("optimize");
-    for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(optimizes ? word : filled(word, known));
-    if (optimizes) start.fork_socket = hpo::worker::variable(start.environment, "HPO_FORK_SOCKET").value_or("");
+    ProgramStart start{.words = words_for(job, settings), .environment = environment_of(job)};
+    if (settings.truth("optimize")) start.fork_socket = hpo::worker::variable(start.environment, "HPO_FORK_SOCKET").value_or("");
     Attempt attempt{start,
                     {.grace = std::chrono::milliseconds{settings.whole("grace_ms")},
                      .objectives = std::max<std::size_t>(1, job.objectives.size()),
@@ -141,11 +147,8 @@ hpo::PeakPrediction CommandTrainer::predict(const hpo::TrainerJob& asked, hpo::P
     const hpo::Settings settings{info(), asked};
     if (hpo::is_cpu(asked.plan.device)) throw hpo::Error{hpo::Errc::plugin, "the plan is for the CPU, and a virtual card is for CUDA"};
     const hpo::TrainerJob job = with_split_batch(asked, settings);
-    const Placeholders known = placeholders_of(job);
-    ProgramStart start{.words = {}, .environment = environment_of(job)};
-    const bool optimizes = settings.truth("optimize");
-    for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(optimizes ? word : filled(word, known));
-    if (optimizes) start_alone(start, job);
+    ProgramStart start{.words = words_for(job, settings), .environment = environment_of(job)};
+    if (settings.truth("optimize")) start_alone(start, job);
     return recordings_.predict(job, start, progress);
 }
 
@@ -154,7 +157,7 @@ std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& jo
     if (!problems.empty()) return problems;
     try {
         const hpo::Settings settings{info(), job};
-        const std::vector<std::string> words = words_of(settings.text("arguments"));
+        static_cast<void>(words_of(settings.text("arguments")));  // its error goes before all others
         const std::string& batch = settings.text("batch");
         if (!batch.empty() && !job.params.contains(batch))
             problems.push_back({"batch", "got '" + batch + "', which the space does not ask for; expected a parameter of the study"});
@@ -163,12 +166,8 @@ std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& jo
                 problems.push_back(
                     {split, "got '" + settings.text(split) + "' without the option batch; expected batch = \"NAME\" beside it"});
         }
-        const Placeholders known = placeholders_of(with_split_batch(job, settings));
-        std::vector<std::string> filled_words;
-        const bool optimizes = settings.truth("optimize");
-        for (const std::string& word : words) filled_words.push_back(optimizes ? word : filled(word, known));
-        if (!can_be_started(filled_words.front()))
-            problems.push_back({"arguments", "the program '" + filled_words.front() + "' is not there, or cannot be started"});
+        const std::string program = words_for(with_split_batch(job, settings), settings).front();
+        if (!can_be_started(program)) problems.push_back({"arguments", "the program '" + program + "' is not there, or cannot be started"});
     } catch (const hpo::Error& error) {
         problems.push_back({"arguments", error.what()});
     }
