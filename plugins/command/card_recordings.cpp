@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <utility>
 
@@ -30,6 +33,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr double little = 0.01;               // the share by which what was predicted may differ from what was recorded
 constexpr int most_seconds = 30;              // for two steps
 constexpr double most_recorder_seconds = 42;  // to write what was recorded, too; the worker's answer is awaited for 50 s
 
@@ -85,6 +89,18 @@ Sizes sizes_of(const hpo::TrainerJob& job) {
     sizes.family = Json{{"params", std::move(others)}, {"plan", plan}}.dump();
     return sizes;
 }
+
+/// What recordings of a family are kept under. It names the program and the card, and not what the program imports or reads.
+std::string program_key(const hpo::TrainerJob& job, const std::string& family) {
+    Json options = Json::object();
+    for (const auto& [name, value] : job.options) options[name] = hpo::json_text(value);
+    const std::string card = hpo::worker::variable(hpo::worker::inherited_environment(), "HPO_RECORDER_CARD").value_or("");
+    std::error_code ignored;
+    const std::string folder = std::filesystem::current_path(ignored).string();
+    return Json{{"program", std::move(options)}, {"folder", folder}, {"card", card}, {"family", family}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
+}
+std::string kept_key(const std::string& key, std::size_t number) { return "recording " + std::to_string(number) + " of " + key; }
 
 hpo::allocator::CardThreads threads_of_card() {
     const std::string figures = hpo::worker::variable(hpo::worker::inherited_environment(), "HPO_RECORDER_CARD").value_or("");
@@ -145,24 +161,74 @@ void CardRecordings::record(Family& family, const std::vector<double>& numbers, 
     if (told.contains("error")) {
         const std::string error = told.value("error", "");
         constexpr int most_errors = 2;
-        if (++family.errors >= most_errors && family.law.recordings() == 0) family.unknown = error;
+        if (++family.errors >= most_errors && family.series.law.recordings() == 0) family.unknown = error;
         throw cannot(error);
     }
     if (const std::string unknown = told.value("unknown", ""); !unknown.empty()) {
         if (!told.value("failed", false)) family.unknown = unknown;  // another configuration may not fail
         throw cannot(unknown);
     }
-    family.beside.torch = told.value("torch", "");
-    family.beside.conf = told.value("conf", "");
-    family.beside.bytes = std::max(family.beside.bytes, told.value("beside_bytes", std::int64_t{0}));
-    for (const std::string& note : told.value("notes", std::vector<std::string>{})) {
-        if (std::ranges::find(family.beside.notes, note) == family.beside.notes.end()) family.beside.notes.push_back(note);
-    }
+    ProgramRecording recorded{.series = family.series.name, .numbers = numbers};
     try {
-        family.law.add(numbers, hpo::allocator::read_trace(folder.path() / "trace"));
+        recorded.torch = told.value("torch", "");
+        recorded.conf = told.value("conf", "");
+        recorded.beside_bytes = told.value("beside_bytes", std::int64_t{0});
+        recorded.notes = told.value("notes", std::vector<std::string>{});
+        recorded.trace = hpo::allocator::read_trace(folder.path() / "trace");
+        take(family, std::move(recorded), progress);
     } catch (const hpo::Error& error) {
         family.unknown = error.what();
         throw cannot(family.unknown);
+    }
+}
+
+void CardRecordings::take(Family& family, ProgramRecording recorded, hpo::Progress& progress) {
+    if (family.earlier && agree(*family.earlier, recorded)) family.series = *std::move(family.earlier);
+    family.earlier.reset();
+    if (family.series.law.is_recorded(recorded.numbers)) return;
+    recorded.series = family.series.name;
+    progress.keep(kept_key(family.key, family.series.law.recordings()), text_of(recorded));
+    family.series.add(std::move(recorded));
+}
+
+bool CardRecordings::agree(const Series& earlier, const ProgramRecording& recorded) {
+    const auto told = earlier.law.covers(recorded.numbers) ? earlier.law.at(recorded.numbers) : std::nullopt;
+    if (!told || earlier.torch != recorded.torch || earlier.conf != recorded.conf) return false;
+    const auto expected = static_cast<double>(hpo::allocator::requested_peak(told->trace).bytes);
+    const auto found = static_cast<double>(hpo::allocator::requested_peak(recorded.trace).bytes);
+    double usual = 0;  // of its last two errors
+    for (const double error : earlier.law.errors() | std::views::reverse | std::views::take(2)) usual = std::max(usual, error);
+    constexpr double rounding = 1e-9;
+    return std::abs(expected - found) <= std::min(little, 2 * usual + rounding) * found;
+}
+
+std::optional<CardRecordings::Series> CardRecordings::recalled(const std::string& key, std::size_t numbers, hpo::Progress& progress) {
+    Series series{numbers};
+    for (std::size_t i = 0; i < most_recordings; ++i) {
+        const auto text = progress.recall(kept_key(key, i));
+        auto recording = text ? recording_of(*text) : std::nullopt;
+        if (!recording || recording->numbers.size() != numbers || (i > 0 && recording->series != series.name)) break;
+        series.name = recording->series;
+        try {
+            series.add(*std::move(recording));
+        } catch (const hpo::Error&) {
+            break;
+        }
+        ++series.earlier;
+    }
+    return series.earlier > 0 ? std::optional{std::move(series)} : std::nullopt;
+}
+
+CardRecordings::Series::Series(std::size_t numbers)
+    : law{numbers, threads_of_card()}, name{std::chrono::system_clock::now().time_since_epoch().count()} {}
+
+void CardRecordings::Series::add(ProgramRecording recording) {
+    law.add(std::move(recording.numbers), std::move(recording.trace));
+    torch = std::move(recording.torch);
+    conf = std::move(recording.conf);
+    beside_bytes = std::max(beside_bytes, recording.beside_bytes);
+    for (const std::string& note : recording.notes) {
+        if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
     }
 }
 
@@ -170,18 +236,19 @@ hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const Pr
     const auto [numbers, name] = sizes_of(job);
     auto entry = families_.find(name);
     if (entry == families_.end()) {
-        hpo::allocator::TraceLaw law{numbers.size(), threads_of_card()};
-        entry = families_.emplace(name, Family{std::move(law), {}, {}}).first;
+        const std::string key = program_key(job, name);
+        Family made{.key = key, .series = Series{numbers.size()}, .earlier = recalled(key, numbers.size(), progress)};
+        entry = families_.emplace(name, std::move(made)).first;
     }
     Family& family = entry->second;
     if (!family.unknown.empty()) throw cannot(family.unknown);
     const auto traced = [&](hpo::PeakPrediction prediction) {
-        if (!job.trace_file.empty()) hpo::allocator::write_trace(job.trace_file, family.law.at(numbers)->trace);
+        if (!job.trace_file.empty()) hpo::allocator::write_trace(job.trace_file, family.series.law.at(numbers)->trace);
         return prediction;
     };
-    if (!family.law.is_recorded(numbers)) {
+    if (!family.series.law.is_recorded(numbers)) {
         if (auto prediction = by_law(family, numbers, job)) return traced(*std::move(prediction));
-        if (family.law.recordings() >= most_recordings)
+        if (family.series.law.recordings() >= most_recordings)
             throw cannot("its memory does not grow evenly with its parameters: " + std::to_string(most_recordings) +
                          " recordings do not tell how much it takes with these");
         record(family, numbers, start, progress);
@@ -191,11 +258,10 @@ hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const Pr
 
 std::optional<hpo::PeakPrediction> CardRecordings::by_law(const Family& family, const std::vector<double>& numbers,
                                                           const hpo::TrainerJob& job) {
-    constexpr double little = 0.01;
     constexpr double too_much = 0.03;
-    const std::vector<double>& errors = family.law.errors();
-    const bool is_early = family.law.recordings() < usual_recordings;
-    if (!family.law.covers(numbers) || errors.size() < 2) return std::nullopt;
+    const std::vector<double>& errors = family.series.law.errors();
+    const bool is_early = family.series.law.recordings() < usual_recordings;
+    if (!family.series.law.covers(numbers) || errors.size() < 2) return std::nullopt;
     if (is_early && (errors.back() > little || errors[errors.size() - 2] > little)) return std::nullopt;
     hpo::PeakPrediction prediction = predicted(family, numbers, job);
     if (prediction.uncertainty > (is_early ? little : too_much)) return std::nullopt;
@@ -204,14 +270,15 @@ std::optional<hpo::PeakPrediction> CardRecordings::by_law(const Family& family, 
 
 hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::vector<double>& numbers, const hpo::TrainerJob& job) {
     using namespace hpo::allocator;
-    const auto version = parse_libtorch_version(family.beside.torch).value_or(LibTorchVersion{});
-    AllocatorSettings settings = read_allocator_conf(family.beside.conf, version, "the program's allocator settings");
+    const Series& series = family.series;
+    const auto version = parse_libtorch_version(series.torch).value_or(LibTorchVersion{});
+    AllocatorSettings settings = read_allocator_conf(series.conf, version, "the program's allocator settings");
     if (!job.plan.allocator_settings.empty())
         settings = read_allocator_conf(job.plan.allocator_settings, version, "plan.allocator_settings");
     settings.expandable_segments = settings.expandable_segments || job.plan.expandable_segments;
     const std::int64_t context = job.cuda_context_bytes.value_or(usual_cuda_overheads(version).context_bytes);
-    const std::int64_t outside = context + family.beside.bytes;
-    const auto found = family.law.at(numbers);
+    const std::int64_t outside = context + series.beside_bytes;
+    const auto found = family.series.law.at(numbers);
     const CapacityNeed need = capacity_need(found->trace, settings, outside);
     const TracePeak peak = requested_peak(found->trace);
     hpo::PeakPrediction prediction{.source = hpo::PeakSource::virtual_card};
@@ -222,18 +289,19 @@ hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::v
     prediction.comfort = std::max(need.comfort, need.unlimited.counts.reserved_peak + outside);
     prediction.parts = parts_after(found->trace, peak.event);
     prediction.parts.push_back({"CUDA context", context});  // seen from outside, a program's peak includes it
-    if (family.beside.bytes > 0) prediction.parts.push_back({"beside PyTorch", family.beside.bytes});
+    if (series.beside_bytes > 0) prediction.parts.push_back({"beside PyTorch", series.beside_bytes});
     prediction.parts.push_back({"allocator", need.need - outside - peak.bytes});
-    if (!family.law.is_recorded(numbers)) {
+    if (!family.series.law.is_recorded(numbers)) {
         const double most = static_cast<double>(capacity_need(found->most, settings, outside).need) / static_cast<double>(need.need) - 1;
-        const std::vector<double>& errors = family.law.errors();
-        prediction.uncertainty = std::max({most, errors.back(), errors[errors.size() - 2]});
-        prediction.remark = "from " + std::to_string(family.law.recordings()) + " recordings of the program on a virtual card";
+        const std::vector<double>& errors = family.series.law.errors();
+        prediction.uncertainty = std::max({std::abs(most), errors.back(), errors[errors.size() - 2]});
+        prediction.remark = "from " + std::to_string(series.law.recordings()) + " recordings of the program on a virtual card";
+        if (series.earlier > 0) prediction.remark += ", " + std::to_string(series.earlier) + " of them of an earlier run";
     } else {
         prediction.remark = "the program was recorded on a virtual card";
     }
     prediction.remark += "; the context is taken to be " + hpo::format_bytes(context);
-    for (const std::string& note : family.beside.notes) prediction.remark += "; not counted: " + note;
+    for (const std::string& note : series.notes) prediction.remark += "; not counted: " + note;
     return prediction;
 }
 

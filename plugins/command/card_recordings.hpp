@@ -10,12 +10,16 @@
 #include "hpo/allocator/trace_law.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "kept_program.hpp"
+#include "kept_recording.hpp"
 
 namespace command {
 
 /// Predicts what programs take of a CUDA device: it runs them on a virtual card with a few of the parameters that are asked for, and finds
 /// the law of the others (hpo/allocator/trace_law.hpp). Whole numbers above 0 may be sizes. All other values are the name of a family of
 /// programs, each with its own law; real numbers change no size.
+///
+/// Recordings are kept (Progress::keep). The program may have changed since, so those of an earlier run count only if the first recording
+/// of this run is as they tell.
 ///
 /// Thread safety: one thread at a time.
 class CardRecordings {
@@ -27,21 +31,32 @@ public:
     [[nodiscard]] hpo::PeakPrediction predict(const hpo::TrainerJob& job, const ProgramStart& start, hpo::Progress& progress);
 
 private:
-    /// What the recordings of a family tell beside their traces.
-    struct Beside {
+    /// Recordings that belong together, and what they tell beside their traces.
+    struct Series {
+        explicit Series(std::size_t numbers);
+        void add(ProgramRecording recording);
+
+        hpo::allocator::TraceLaw law;
+        std::int64_t name = 0;  ///< ProgramRecording::series
         std::string torch;
         std::string conf;
-        std::int64_t bytes = 0;  ///< the most that any recording took beside PyTorch's allocator
+        std::int64_t beside_bytes = 0;  ///< the most that any recording took beside PyTorch's allocator
         std::vector<std::string> notes;
+        std::size_t earlier = 0;  ///< so many are of an earlier run
     };
     struct Family {
-        hpo::allocator::TraceLaw law;
-        Beside beside;
-        int errors = 0;       ///< of the recorder
-        std::string unknown;  ///< why the program cannot be predicted, whatever its sizes; empty: it can
+        std::string key;  ///< of what is kept
+        Series series;
+        std::optional<Series> earlier{};  ///< of an earlier run. Nothing of this run was recorded yet
+        int errors = 0;                   ///< of the recorder
+        std::string unknown{};            ///< why the program cannot be predicted, whatever its sizes; empty: it can
     };
 
-    void record(Family& family, const std::vector<double>& numbers, const ProgramStart& start, hpo::Progress& progress);
+    [[nodiscard]] static std::optional<Series> recalled(const std::string& key, std::size_t numbers, hpo::Progress& progress);
+    static void record(Family& family, const std::vector<double>& numbers, const ProgramStart& start, hpo::Progress& progress);
+    static void take(Family& family, ProgramRecording recorded, hpo::Progress& progress);
+    /// True if earlier recordings tell what this one took.
+    [[nodiscard]] static bool agree(const Series& earlier, const ProgramRecording& recorded);
     /// The prediction for a configuration that was not recorded; nullopt if the recordings so far leave too much in doubt.
     [[nodiscard]] static std::optional<hpo::PeakPrediction> by_law(const Family& family, const std::vector<double>& numbers,
                                                                    const hpo::TrainerJob& job);

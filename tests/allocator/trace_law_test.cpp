@@ -72,7 +72,7 @@ double off(const TraceLaw& law, std::int64_t batch, std::int64_t length, std::in
 }
 
 SizeGuess guess(const SizeTerms& terms, const std::vector<std::pair<Numbers, double>>& points, const Numbers& wanted) {
-    std::vector<std::vector<double>> values;
+    std::vector<SizeValues> values;
     for (const auto& [numbers, bytes] : points) values.push_back(terms.at(numbers));
     std::vector<SizePoint> sizes;
     for (std::size_t i = 0; i < points.size(); ++i) sizes.push_back({points[i].second, &values[i]});
@@ -91,6 +91,10 @@ TEST_CASE("a size is one product of the numbers, or the sum of two, and else the
     const SizeGuess two = guess(terms, {{{2, 3}, 52}, {{5, 3}, 130}, {{5, 7}, 530}, {{3, 4}, 120}}, {10, 11});
     CHECK(two.bytes == Approx(2500));
     CHECK(two.most == Approx(two.bytes));
+    // 2 b, and s rounded up to a multiple of 64.
+    const SizeGuess padded = guess(terms, {{{3, 50}, 384}, {{5, 100}, 1280}, {{5, 130}, 1920}, {{2, 256}, 1024}}, {10, 300});
+    CHECK(padded.bytes == Approx(6400));
+    CHECK(padded.most == padded.bytes);
     // Whole pages: no law. Nearest is b.
     const SizeGuess pages = guess(terms, {{{20, 3}, 4096}, {{41, 3}, 8192}, {{82, 3}, 20480}}, {164, 3});
     CHECK(pages.bytes == Approx(4096 * 164 / 20.0));
@@ -117,8 +121,8 @@ TEST_CASE("blocks find their partners though one trace has blocks that the other
     REQUIRE(small.blocks.size() < large.blocks.size());
     std::vector<double> ratios;
     const SizeTerms terms{3};
-    const auto one = terms.at({4, 128, 64});
-    const auto other = terms.at({16, 256, 192});
+    const auto one = terms.at({4, 128, 64}).plain;
+    const auto other = terms.at({16, 256, 192}).plain;
     for (std::size_t i = 0; i < terms.count(); ++i) ratios.push_back(other[i] / one[i]);
     const auto partners = aligned_blocks(small, large, ratios);
     for (std::size_t i = 0; i < partners.size(); ++i) {
@@ -148,6 +152,19 @@ TEST_CASE("six recordings tell the peaks of all other sizes") {
                 CHECK(std::abs(off(law, batch, length, width)) < 0.01);
             }
         }
+    }
+}
+
+TEST_CASE("the size of a block that few tokens do not take tells where it is taken, and sums over few rows stage nothing") {
+    TraceLaw law{3, a100};
+    const std::vector<std::array<std::int64_t, 3>> recorded{{64, 64, 320}, {8, 512, 192},  {16, 256, 320},
+                                                            {4, 128, 256}, {64, 384, 192}, {64, 192, 640}};
+    for (const auto& [b, s, w] : recorded)
+        law.add({static_cast<double>(b), static_cast<double>(s), static_cast<double>(w)}, training(b, s, w));
+    // Width, batch and length alone are nearer to those of recordings that have the blocks.
+    for (const auto& [b, s, w] : std::vector<std::array<std::int64_t, 3>>{{8, 64, 640}, {4, 128, 640}, {4, 128, 768}, {2, 256, 320}}) {
+        CAPTURE(b, s, w);
+        CHECK(off(law, b, s, w) == 0);
     }
 }
 

@@ -232,6 +232,29 @@ TEST_CASE("a limit on host memory holds while its object lives") {
     CHECK(take());
 }
 
+TEST_CASE("a trainer recalls what it kept, in this run and in a later one") {
+    std::map<std::string, std::string> kept;
+    for (const std::int64_t before : {0, 2}) {
+        Noted noted;
+        noted.config.recall = [&](const std::string& key) {
+            const auto found = kept.find(key);
+            return found == kept.end() ? std::nullopt : std::optional{found->second};
+        };
+        noted.config.keep = [&](const std::string& key, const std::string& text) { kept[key] = text; };
+        worker::Pool pool{noted.config};
+        for (const std::int64_t more : {0, 1})
+            CHECK(pool.evidence(fault("count_in_predict"), batch(10 + before + more), Evidence::dry_run).prediction->need ==
+                  100 + 10 * (10 + before + more) + before + more);
+        CHECK(noted.notes.empty());
+    }
+    CHECK(kept.at("kept by fault: count") == "4");
+    Noted forgetful;
+    worker::Pool pool{forgetful.config};
+    for (const std::int64_t before : {0, 1})
+        CHECK(pool.evidence(fault("count_in_predict"), batch(10 + before), Evidence::dry_run).prediction->need ==
+              200 + 10 * before + before);
+}
+
 TEST_CASE("what is known is not asked again, in memory or from where it is kept") {
     std::map<std::string, std::string> kept;
     Noted noted;

@@ -2,9 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace hpo::allocator {
+
+/// What the sizes of a program's blocks may be made of, with some numbers: the value of each product, and its values where one of the
+/// numbers is rounded up to a multiple of 8, 16, 32, ..., 1024, as kernels pad a width or a length.
+struct SizeValues {
+    std::vector<double> plain;
+    std::vector<std::vector<double>> rounded;  ///< for each number and each multiple
+};
 
 /// What the sizes of a program's blocks may be made of: products of powers of the program's numbers, such as its batch size, its length and
 /// its width. Each product has at most three numbers, none to a power above 2, and together at most the power 4. The simplest come first.
@@ -15,17 +23,19 @@ public:
     explicit SizeTerms(std::size_t numbers);
 
     [[nodiscard]] std::size_t count() const noexcept { return powers_.size(); }
-    /// The value of each product. The numbers are above 0, as many as the constructor was told.
-    [[nodiscard]] std::vector<double> at(const std::vector<double>& numbers) const;
+    /// The numbers are above 0, as many as the constructor was told.
+    [[nodiscard]] SizeValues at(const std::vector<double>& numbers) const;
 
 private:
+    [[nodiscard]] std::vector<double> products(const std::vector<double>& numbers) const;
+
     std::vector<std::vector<int>> powers_;  ///< of each number, for each product
 };
 
-/// A block's size where the program was recorded: bytes, and the value of each product there.
+/// A block's size where the program was recorded.
 struct SizePoint {
     double bytes = 0;  ///< above 0
-    const std::vector<double>* terms = nullptr;
+    const SizeValues* values = nullptr;
 };
 
 /// A size in bytes, and how large it may be as well.
@@ -34,12 +44,20 @@ struct SizeGuess {
     double most = 0;  ///< equal to `bytes` if no other law fits as well
 };
 
-/// The size where the products have other values. It is c0 m0, or else c0 m0 + c1 m1 with c0, c1 >= 0, for the first products that give all
-/// points exactly. Others that do so count for `most`. If there are none, one product may give the first point and three in five of all:
-/// the others may be points of other blocks. If there is none of these either, as for workspaces, the first point's size grows with the
-/// product that fits best, and `most` is larger by as much as that misses other points. O(terms^2 * points). With
-/// more than five numbers, sums are not tried.
-[[nodiscard]] SizeGuess size_at(const std::vector<double>& wanted, const std::vector<SizePoint>& points);
+/// The first product that grows as the sizes do. Nullopt if none does.
+[[nodiscard]] std::optional<std::size_t> product_of(const std::vector<SizePoint>& points);
+
+/// The size with other numbers, by the first of these laws that gives all points exactly. m0 and m1 are products, and c0, c1 >= 0.
+///
+/// - c0 m0
+/// - c0 m0 + c1 m1
+/// - c0 m0 with one number rounded up
+///
+/// Other laws of the same kind that give all points count for `most`. If there is no such law, c0 m0 may give the first point and three in
+/// five of all: the others may be points of other blocks. If it does not either, as for workspaces, the first point's size grows with the
+/// product that fits best, and `most` is larger by as much as that misses other points. O(terms^2 * points). With more than five numbers,
+/// sums are not tried.
+[[nodiscard]] SizeGuess size_at(const SizeValues& wanted, const std::vector<SizePoint>& points);
 
 }  // namespace hpo::allocator
 

@@ -51,7 +51,7 @@ public:
 private:
     struct Recorded {
         std::vector<double> numbers;
-        std::vector<double> terms;  ///< SizeTerms::at(numbers)
+        SizeValues values;  ///< SizeTerms::at(numbers)
         AllocationTrace trace;
     };
     using Partners = std::vector<std::optional<std::size_t>>;

@@ -60,6 +60,18 @@ public:
         if (!suggestion.error.empty()) throw Error{Errc::bad_value, suggestion.error};
         return std::move(suggestion.value);
     }
+    [[nodiscard]] std::optional<std::string> recall(const std::string& key) override {
+        if (!host_.recall) return std::nullopt;
+        std::optional<std::string> kept;
+        const Sink sink{&kept, [](void* context, Text text) noexcept {
+                            static_cast<std::optional<std::string>*>(context)->emplace(text.data, text.size);
+                        }};
+        host_.recall(host_.context, as_text(key), sink);
+        return kept;
+    }
+    void keep(const std::string& key, const std::string& text) override {
+        if (host_.keep) host_.keep(host_.context, as_text(key), as_text(text));
+    }
     void tell(std::string_view json) override {
         if (host_.tell) host_.tell(host_.context, as_text(json));
     }

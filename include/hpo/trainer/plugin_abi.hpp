@@ -39,6 +39,9 @@ struct Host {
     void (*log)(void* context, Text line) noexcept;
     void (*tell)(void* context, Text json) noexcept;  ///< news of a kind that a later version adds; may be null
     void (*suggest)(void* context, Text name, Text distribution, Sink sink) noexcept;  ///< the sink gets a Suggestion; may be null
+    void (*recall)(void* context, Text key,
+                   Sink sink) noexcept;                         ///< the sink gets the text, and is not called if there is none; may be null
+    void (*keep)(void* context, Text key, Text text) noexcept;  ///< may be null
 };
 
 /// What each function returns. With `done`, the sink has the answer as JSON. With any other status, it has a message in words.

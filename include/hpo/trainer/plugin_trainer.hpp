@@ -58,7 +58,7 @@ private:
     };
 
     static abi::Host lend(Progress& progress) {
-        return {sizeof(abi::Host), &progress, &report, &stop_requested, &memory, &log, &tell, &suggest};
+        return {sizeof(abi::Host), &progress, &report, &stop_requested, &memory, &log, &tell, &suggest, &recall, &keep};
     }
 
     /// What a function of the plugin wrote: its answer, or in words why there is none.
@@ -88,6 +88,8 @@ private:
     /// Hands news of a known kind to the function of Progress for it.
     static void tell(void* context, abi::Text json) noexcept;
     static void suggest(void* context, abi::Text name, abi::Text distribution, abi::Sink sink) noexcept;
+    static void recall(void* context, abi::Text key, abi::Sink sink) noexcept;
+    static void keep(void* context, abi::Text key, abi::Text text) noexcept;
 
     const abi::Entry entry_;
     const std::string name_;

@@ -129,6 +129,11 @@ public:
     /// The value of a parameter that the program asks for while it runs. `distribution` is JSON as Optuna writes it. Throws Error with what
     /// is wrong with the question. Throws Errc::usage if all parameters of the study are known before an attempt runs.
     [[nodiscard]] virtual Value suggest(const std::string& name, const std::string& distribution);
+    /// A text that this trainer kept under this key, in this run or an earlier one of any study in the same store. Nullopt if there is
+    /// none.
+    [[nodiscard]] virtual std::optional<std::string> recall(const std::string& /*key*/) { return std::nullopt; }
+    /// Keeps a text that took long to find out, in place of an earlier one of this key. It may get lost.
+    virtual void keep(const std::string& /*key*/, const std::string& /*text*/) {}
     /// Tells news that has no function above, as JSON. A receiver that does not know this kind of news ignores it.
     virtual void tell(std::string_view /*json*/) {}
 };

@@ -109,7 +109,7 @@ public:
     [[nodiscard]] std::vector<std::pair<std::string, Value>> prescribed_values(std::int64_t number, const TuneOptions& options);
     /// The values that the trial must have: the prescribed ones, then the parameters of the lost trial that it runs again.
     [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number, const TuneOptions& options);
-    void memory_mark(std::int64_t number, const MemoryMark& mark);
+    void memory_mark(std::int64_t number, MemoryMark mark);
     void finish(std::int64_t number);
     void reject(Rejection rejection);
     /// Says that this process is alive, and ends the trials of processes that are gone. Does so at most every few seconds.

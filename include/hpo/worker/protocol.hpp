@@ -37,6 +37,10 @@ struct Suggested {  ///< answers Asked
     static constexpr std::string_view op = "suggested";
     Suggestion suggestion;
 };
+struct Recalled {  ///< answers Recall
+    static constexpr std::string_view op = "recalled";
+    std::optional<std::string> text;
+};
 struct AskProfile {
     static constexpr std::string_view op = "profile";
     TrainerJob job;
@@ -63,7 +67,7 @@ struct AskMeasure {  ///< answered with findings or an error
 struct Quit {
     static constexpr std::string_view op = "quit";
 };
-using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, Suggested, AskProfile, AskPeak, AskCheck, AskMeasure, Quit>;
+using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, Suggested, Recalled, AskProfile, AskPeak, AskCheck, AskMeasure, Quit>;
 /// @}
 
 /// @name From the worker
@@ -89,6 +93,15 @@ struct Asked {  ///< Progress::suggest; the trainer waits for Suggested or Stop
     static constexpr std::string_view op = "suggest";
     std::string name;
     std::string distribution;  ///< JSON as Optuna writes it
+};
+struct Recall {  ///< Progress::recall; the trainer waits for Recalled or Stop
+    static constexpr std::string_view op = "recall";
+    std::string key;
+};
+struct Keep {  ///< Progress::keep
+    static constexpr std::string_view op = "keep";
+    std::string key;
+    std::string text;
 };
 struct Measured {
     static constexpr std::string_view op = "memory";
@@ -116,7 +129,7 @@ struct Answered {  ///< to AskProfile, AskPeak, AskCheck and AskMeasure
     bool cannot_run = false;                 ///< the error is CannotRun
     std::optional<std::int64_t> held_bytes;  ///< what the process held of the device afterwards, if the trainer marks it
 };
-using Event = std::variant<Ready, Refused, Started, Reported, Asked, Measured, Checkpointed, Ended, Answered>;
+using Event = std::variant<Ready, Refused, Started, Reported, Asked, Recall, Keep, Measured, Checkpointed, Ended, Answered>;
 /// @}
 
 /// A message as a line, with the line end.

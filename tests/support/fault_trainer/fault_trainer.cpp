@@ -207,7 +207,7 @@ public:
     }
 
     /// The weights and 10 bytes for each example; "SOMETHING_in_dry_run", "SOMETHING_in_probe" and "SOMETHING_in_predict" go wrong,
-    /// and "keep_in_predict" keeps the weights.
+    /// "keep_in_predict" keeps the weights, and "count_in_predict" adds a byte for each such prediction before.
     [[nodiscard]] hpo::PeakPrediction predict(const TrainerJob& job, hpo::PeakSource source, hpo::Progress& progress) override {
         const hpo::Settings settings{info(), job};
         std::string fault = settings.text("fault");
@@ -225,7 +225,12 @@ public:
             for (int i = 0; i < 1 << 14; ++i) eaten.emplace_back(new char[std::size_t{64} << 20U]);
             throw std::runtime_error("a terabyte was given");
         }
-        const std::int64_t weights = settings.whole("weights");
+        std::int64_t weights = settings.whole("weights");
+        if (fault == "count") {
+            const int before = std::stoi(progress.recall("count").value_or("0"));
+            progress.keep("count", std::to_string(before + 1));
+            weights += before;
+        }
         if (fault == "keep") {
             hpo::MemoryMark end{"end", 0, std::nullopt, {}};
             end.reading.allocated = weights;

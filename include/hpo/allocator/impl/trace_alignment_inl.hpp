@@ -22,27 +22,32 @@ namespace law_detail {
 
 /// What a block is known by, whatever the sizes.
 struct BlockMark {
+    std::size_t block = 0;
     std::size_t scope = 0;
-    std::size_t lifetime = 0;  ///< blocks taken while it lives; long ones count as equal
+    std::size_t lifetime = 0;  ///< blocks taken while it lives, without staged ones; long ones count as equal
     double bytes = 0;
 };
 
 class BlockMarks {
 public:
-    [[nodiscard]] std::vector<BlockMark> of(const AllocationTrace& trace) {
+    /// Those that are not staged.
+    [[nodiscard]] std::vector<BlockMark> of(const AllocationTrace& trace, const std::vector<bool>& is_staged) {
         constexpr std::size_t long_lifetime = 40;
-        std::vector<BlockMark> marks(trace.blocks.size());
-        std::size_t taken = 0;
-        for (std::size_t i = 0; i < marks.size(); ++i) {
+        std::vector<BlockMark> marks;
+        std::vector<std::size_t> place(trace.blocks.size());
+        for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+            place[i] = marks.size();
+            if (is_staged[i]) continue;
             const std::size_t number = numbers_.size();
-            marks[i].scope = numbers_.try_emplace(trace.scopes[trace.blocks[i].scope], number).first->second;
-            marks[i].lifetime = long_lifetime;
-            marks[i].bytes = static_cast<double>(trace.blocks[i].bytes);
+            const std::size_t scope = numbers_.try_emplace(trace.scopes[trace.blocks[i].scope], number).first->second;
+            marks.push_back({i, scope, long_lifetime, static_cast<double>(trace.blocks[i].bytes)});
         }
+        std::size_t taken = 0;
         for (const std::int64_t event : trace.events) {
             const std::size_t block = AllocationTrace::block_of(event);
+            if (is_staged[block]) continue;
             if (event >= 0) ++taken;
-            else marks[block].lifetime = std::min(long_lifetime, taken - 1 - block);
+            else marks[place[block]].lifetime = std::min(long_lifetime, taken - 1 - place[block]);
         }
         return marks;
     }
@@ -65,12 +70,26 @@ private:
 
 }  // namespace law_detail
 
+HPO_INLINE std::vector<bool> staged_blocks(const AllocationTrace& trace) {
+    std::vector<bool> is_staged(trace.blocks.size());
+    const std::vector<std::int64_t>& events = trace.events;
+    for (std::size_t i = 0; i + 3 < events.size(); ++i) {
+        const std::int64_t buffer = events[i];
+        if (buffer < 1 || events[i + 1] != buffer + 1 || events[i + 2] != -2 - buffer || events[i + 3] != -1 - buffer) continue;
+        const auto block = static_cast<std::size_t>(buffer);
+        if (trace.blocks[block + 1].bytes < trace.blocks[block].bytes) is_staged[block] = is_staged[block + 1] = true;
+    }
+    return is_staged;
+}
+
 HPO_INLINE std::vector<std::optional<std::size_t>> aligned_blocks(const AllocationTrace& one, const AllocationTrace& other,
                                                                   std::vector<double> ratios) {
     std::ranges::sort(ratios);
     law_detail::BlockMarks marks;
-    const std::vector<law_detail::BlockMark> left = marks.of(one);
-    const std::vector<law_detail::BlockMark> right = marks.of(other);
+    const std::vector<bool> left_staged = staged_blocks(one);
+    const std::vector<bool> right_staged = staged_blocks(other);
+    const std::vector<law_detail::BlockMark> left = marks.of(one, left_staged);
+    const std::vector<law_detail::BlockMark> right = marks.of(other, right_staged);
     const auto rows = static_cast<std::int64_t>(left.size());
     const auto columns = static_cast<std::int64_t>(right.size());
     const std::int64_t reach = 512 + std::abs(rows - columns);
@@ -111,13 +130,18 @@ HPO_INLINE std::vector<std::optional<std::size_t>> aligned_blocks(const Allocati
         }
         std::swap(above, here);
     }
-    std::vector<std::optional<std::size_t>> partners(left.size());
+    std::vector<std::optional<std::size_t>> partners(one.blocks.size());
     for (std::int64_t i = rows, j = columns; i > 0 && j > 0;) {
         switch (steps[static_cast<std::size_t>(i) * width + place(i, j)]) {
             case skip_left: --i; break;
             case skip_right: --j; break;
-            default: partners[static_cast<std::size_t>(--i)] = static_cast<std::size_t>(--j);
+            default: partners[left[static_cast<std::size_t>(--i)].block] = right[static_cast<std::size_t>(--j)].block;
         }
+    }
+    for (std::size_t i = 1; i < partners.size(); ++i) {
+        if (!left_staged[i] || !partners[i - 1]) continue;
+        const std::size_t next = *partners[i - 1] + 1;
+        if (next < right_staged.size() && right_staged[next]) partners[i] = next;
     }
     return partners;
 }

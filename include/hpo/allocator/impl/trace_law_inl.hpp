@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <ranges>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -26,8 +26,8 @@ HPO_INLINE void TraceLaw::add(std::vector<double> numbers, AllocationTrace trace
         errors_.push_back(recorded > 0 ? std::abs(predicted / recorded - 1) : 0);
     }
     for (std::size_t round = 1; round < partners_.size(); ++round) partners_[round].clear();
-    std::vector<double> terms = terms_.at(numbers);
-    recordings_.push_back({std::move(numbers), std::move(terms), std::move(trace)});
+    SizeValues values = terms_.at(numbers);
+    recordings_.push_back({std::move(numbers), std::move(values), std::move(trace)});
 }
 
 HPO_INLINE bool TraceLaw::covers(const std::vector<double>& numbers) const {
@@ -50,7 +50,7 @@ HPO_INLINE bool TraceLaw::covers(const std::vector<double>& numbers) const {
 class TraceLaw::Prediction {
 public:
     /// By the partners of a round. `left_out`: a recording that does not count.
-    Prediction(const TraceLaw& law, std::size_t base, std::vector<double> wanted, int round, std::optional<std::size_t> left_out)
+    Prediction(const TraceLaw& law, std::size_t base, SizeValues wanted, int round, std::optional<std::size_t> left_out)
         : law_{law},
           base_{base},
           wanted_{std::move(wanted)},
@@ -59,13 +59,14 @@ public:
           predicted_{law.recordings_[base].trace, law.recordings_[base].trace} {}
 
     [[nodiscard]] Predicted predicted() {
-        for (std::size_t block = 0; block < predicted_.trace.blocks.size(); ++block) set(block, by_law(block));
+        const std::vector<bool> is_staged = staged_blocks(law_.recordings_[base_].trace);
+        for (std::size_t block = 0; block < is_staged.size(); ++block) {
+            if (!is_staged[block]) look(block);
+        }
+        for (std::size_t block = 0; block < is_staged.size(); ++block) set(block, by_law(block));
         // After a trace's own blocks: the results of the reductions are known then.
-        const std::vector<std::int64_t>& events = law_.recordings_[base_].trace.events;
-        for (std::size_t i = 1; i + 3 < events.size(); ++i) {
-            const std::int64_t buffer = events[i];
-            if (buffer < 1 || events[i + 1] != buffer + 1 || events[i + 2] != -2 - buffer || events[i + 3] != -1 - buffer) continue;
-            stage(static_cast<std::size_t>(buffer));
+        for (std::size_t i = 1; i < is_staged.size(); ++i) {
+            if (is_staged[i]) stage(i++);
         }
         return std::move(predicted_);
     }
@@ -89,67 +90,110 @@ private:
         return law_.partners(base_, recording, round_)[block];
     }
 
-    [[nodiscard]] std::pair<std::int64_t, std::int64_t> by_law(std::size_t block) {
-        std::vector<std::int64_t> sizes(law_.recordings(), -1);  // -1: no partner
-        std::vector<SizePoint> points{{static_cast<double>(blocks_of(base_)[block].bytes), &law_.recordings_[base_].terms}};
-        for (std::size_t i = 0; i < law_.recordings(); ++i) {
-            const auto found = partner(i, block);
-            if (!found) continue;
-            sizes[i] = blocks_of(i)[*found].bytes;
-            if (i != base_) points.push_back({static_cast<double>(sizes[i]), &law_.recordings_[i].terms});
+    /// The sizes of a block's partners, by recording. -1: no partner.
+    [[nodiscard]] std::vector<std::int64_t> sizes_of(std::size_t block) const {
+        std::vector<std::int64_t> sizes(law_.recordings(), -1);
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (const auto found = partner(i, block)) sizes[i] = blocks_of(i)[*found].bytes;
         }
-        const auto [entry, is_new] = known_.try_emplace(std::move(sizes));  // a training has few different laws
+        return sizes;
+    }
+    /// That of the base first.
+    [[nodiscard]] std::vector<SizePoint> points_of(const std::vector<std::int64_t>& sizes) const {
+        std::vector<SizePoint> points{{static_cast<double>(sizes[base_]), &law_.recordings_[base_].values}};
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (i != base_ && sizes[i] >= 0) points.push_back({static_cast<double>(sizes[i]), &law_.recordings_[i].values});
+        }
+        return points;
+    }
+    /// The recordings that count and lack a block.
+    [[nodiscard]] std::vector<std::size_t> lacking(const std::vector<std::int64_t>& sizes) const {
+        std::vector<std::size_t> without;
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (sizes[i] < 0 && i != left_out_) without.push_back(i);
+        }
+        return without;
+    }
+
+    /// Notes which product a block grows with that some recordings lack. A training has few different sizes.
+    void look(std::size_t block) {
+        std::vector<std::int64_t> sizes = sizes_of(block);
+        if (!seen_.insert(sizes).second) return;
+        const std::vector<std::size_t> without = lacking(sizes);
+        if (without.empty()) return;
+        if (const auto term = product_of(points_of(sizes)); term && *term > 0) deciding_[without].insert(*term);
+    }
+
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> by_law(std::size_t block) {
+        const auto [entry, is_new] = known_.try_emplace(sizes_of(block));
         if (is_new) {
-            const SizeGuess guess = size_at(wanted_, points);
+            const SizeGuess guess = size_at(wanted_, points_of(entry->first));
             entry->second = {is_absent(entry->first) ? 1 : whole(guess.bytes), whole(guess.most)};
         }
         return entry->second;
     }
 
-    /// A kernel may take a block only above some size: of one of the products that tell recordings with a partner from those without. Half
-    /// way between the two, by ratio, counts as the border. Most of these products decide.
+    /// A kernel may take a block only above some size. It is most likely the size of one of the blocks that it takes. So the simplest
+    /// product decides with which a block grows that the same recordings lack. If none can, most of all products do.
     [[nodiscard]] bool is_absent(const std::vector<std::int64_t>& sizes) const {
-        const auto lacks = [&](std::size_t i) { return sizes[i] < 0 && i != left_out_; };
-        if (std::ranges::none_of(std::views::iota(std::size_t{0}, sizes.size()), lacks)) return false;
-        int votes = 0;
-        for (std::size_t term = 1; term < wanted_.size(); ++term) {
-            double least_with = std::numeric_limits<double>::infinity();
-            double most_without = 0;
-            for (std::size_t i = 0; i < sizes.size(); ++i) {
-                const double value = law_.recordings_[i].terms[term];
-                if (sizes[i] >= 0) least_with = std::min(least_with, value);
-                else if (lacks(i)) most_without = std::max(most_without, value);
+        const std::vector<std::size_t> without = lacking(sizes);
+        if (without.empty()) return false;
+        if (const auto own = deciding_.find(without); own != deciding_.end()) {
+            for (const std::size_t term : own->second) {
+                if (const int told = vote(sizes, without, term); told != 0) return told > 0;
             }
-            if (most_without >= least_with) continue;
-            votes += wanted_[term] < std::sqrt(most_without * least_with) ? 1 : -1;
         }
+        int votes = 0;
+        for (std::size_t term = 1; term < wanted_.plain.size(); ++term) votes += vote(sizes, without, term);
         return votes > 0;
     }
+    /// 1: a block is absent by this product. -1: it is there. 0: the product does not tell recordings with it from those without. Half way
+    /// between the two, by ratio, counts as the border.
+    [[nodiscard]] int vote(const std::vector<std::int64_t>& sizes, const std::vector<std::size_t>& without, std::size_t term) const {
+        double least_with = std::numeric_limits<double>::infinity();
+        double most_without = 0;
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (sizes[i] >= 0) least_with = std::min(least_with, law_.recordings_[i].values.plain[term]);
+        }
+        for (const std::size_t i : without) most_without = std::max(most_without, law_.recordings_[i].values.plain[term]);
+        if (most_without >= least_with) return 0;
+        return wanted_.plain[term] < std::sqrt(most_without * least_with) ? 1 : -1;
+    }
 
-    /// A buffer and its counters, which a kernel takes after its result and gives back at once: what it sums up has as many rows as one of
-    /// the products, if that explains all recordings.
+    /// A buffer and its counters. Where nothing is staged, the buffer stays the larger one, so that they still look staged.
     void stage(std::size_t buffer) {
-        for (const std::int64_t bytes : {4, 2}) {  // of a result
-            for (std::size_t term = 0; term < wanted_.size(); ++term) {
-                if (!explains(buffer, term, bytes)) continue;
-                const Staging staged = staging(wanted_[term], predicted_.trace.blocks[buffer - 1].bytes, bytes);
-                const auto size = std::max<std::int64_t>(1, staged.buffer);
-                const auto counters = std::max<std::int64_t>(1, staged.counters);
-                set(buffer, {size, size});
-                set(buffer + 1, {counters, counters});
-                return;
-            }
+        if (const auto staged = staged_at(buffer)) {
+            set(buffer, {staged->buffer, staged->buffer});
+            set(buffer + 1, {staged->counters, staged->counters});
+        }
+        for (AllocationTrace* const trace : {&predicted_.trace, &predicted_.most}) {
+            std::int64_t& counters = trace->blocks[buffer + 1].bytes;
+            counters = std::max<std::int64_t>(1, counters);
+            trace->blocks[buffer].bytes = std::max(trace->blocks[buffer].bytes, counters + 1);
         }
     }
-    [[nodiscard]] bool explains(std::size_t buffer, std::size_t term, std::int64_t bytes) const {
+    /// What a kernel sums up has as many rows as one of the products, if that explains all recordings. Those that stage nothing count if
+    /// they can.
+    [[nodiscard]] std::optional<Staging> staged_at(std::size_t buffer) const {
+        for (const bool all : {true, false}) {
+            for (const std::int64_t bytes : {4, 2}) {  // of a result
+                for (std::size_t term = 0; term < wanted_.plain.size(); ++term) {
+                    if (explains(buffer, term, bytes, all))
+                        return staging(wanted_.plain[term], predicted_.trace.blocks[buffer - 1].bytes, bytes);
+                }
+            }
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] bool explains(std::size_t buffer, std::size_t term, std::int64_t bytes, bool all) const {
         for (std::size_t i = 0; i < law_.recordings(); ++i) {
             const auto result = partner(i, buffer - 1);
             const auto own_buffer = partner(i, buffer);
             const auto counters = partner(i, buffer + 1);
-            // One that stages nothing may have lost its partners, and two that are not side by side are no such pair.
-            if (!result || !own_buffer || !counters || *own_buffer != *result + 1 || *counters != *result + 2) continue;
-            const Staging seen{blocks_of(i)[*own_buffer].bytes, blocks_of(i)[*counters].bytes};
-            if (staging(law_.recordings_[i].terms[term], blocks_of(i)[*result].bytes, bytes) != seen) return false;
+            if (!result || (!own_buffer && !all)) continue;
+            Staging seen;
+            if (own_buffer && counters) seen = {blocks_of(i)[*own_buffer].bytes, blocks_of(i)[*counters].bytes};
+            if (staging(law_.recordings_[i].values.plain[term], blocks_of(i)[*result].bytes, bytes) != seen) return false;
         }
         return true;
     }
@@ -161,10 +205,12 @@ private:
 
     const TraceLaw& law_;
     std::size_t base_;
-    std::vector<double> wanted_;
+    SizeValues wanted_;
     int round_;
     std::optional<std::size_t> left_out_;
     Predicted predicted_;
+    std::set<std::vector<std::int64_t>> seen_;
+    std::map<std::vector<std::size_t>, std::set<std::size_t>> deciding_;  ///< products, by the recordings that lack their blocks
     std::map<std::vector<std::int64_t>, std::pair<std::int64_t, std::int64_t>> known_;
 };
 
@@ -200,10 +246,11 @@ HPO_INLINE const TraceLaw::Partners& TraceLaw::partners(std::size_t one, std::si
     const AllocationTrace& trace = recordings_[other].trace;
     std::vector<double> ratios;
     if (round == 0) {
-        for (std::size_t i = 0; i < terms_.count(); ++i) ratios.push_back(recordings_[other].terms[i] / recordings_[one].terms[i]);
+        for (std::size_t i = 0; i < terms_.count(); ++i)
+            ratios.push_back(recordings_[other].values.plain[i] / recordings_[one].values.plain[i]);
         return known.emplace(std::pair{one, other}, aligned_blocks(recordings_[one].trace, trace, std::move(ratios))).first->second;
     }
-    const AllocationTrace expected = Prediction{*this, one, recordings_[other].terms, round - 1, other}.predicted().trace;
+    const AllocationTrace expected = Prediction{*this, one, recordings_[other].values, round - 1, other}.predicted().trace;
     return known.emplace(std::pair{one, other}, aligned_blocks(expected, trace, {1.0})).first->second;
 }
 

@@ -152,4 +152,22 @@ HPO_INLINE void PluginTrainer::suggest(void* context, abi::Text name, abi::Text 
     sink.write(sink.context, {text.data(), text.size()});
 }
 
+HPO_INLINE void PluginTrainer::recall(void* context, abi::Text key, abi::Sink sink) noexcept {
+    auto& progress = *static_cast<Progress*>(context);
+    try {
+        if (const auto text = progress.recall({key.data, key.size})) sink.write(sink.context, {text->data(), text->size()});
+    } catch (const std::exception& error) {
+        progress.log(error.what());
+    }
+}
+
+HPO_INLINE void PluginTrainer::keep(void* context, abi::Text key, abi::Text text) noexcept {
+    auto& progress = *static_cast<Progress*>(context);
+    try {
+        progress.keep({key.data, key.size}, {text.data, text.size});
+    } catch (const std::exception& error) {
+        progress.log(error.what());
+    }
+}
+
 }  // namespace hpo

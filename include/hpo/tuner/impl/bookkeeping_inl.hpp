@@ -146,7 +146,8 @@ HPO_INLINE std::vector<std::pair<std::string, Value>> Bookkeeping::fixed_values(
     return fixed;
 }
 
-HPO_INLINE void Bookkeeping::memory_mark(std::int64_t number, const MemoryMark& mark) {
+HPO_INLINE void Bookkeeping::memory_mark(std::int64_t number, MemoryMark mark) {
+    if (mark.name == "end") mark.reading.neighbours.clear();  // they matter to failures, and not afterwards
     Trial& current = trial(number);
     Attempt& attempt = current.attempts.back();
     attempt.memory.push_back(mark);

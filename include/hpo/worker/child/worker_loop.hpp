@@ -33,6 +33,8 @@ public:
     void last_step(std::int64_t step) override { last_step_ = step; }
     [[nodiscard]] bool stop_requested() const override { return stop_; }
     [[nodiscard]] Value suggest(const std::string& name, const std::string& distribution) override;
+    [[nodiscard]] std::optional<std::string> recall(const std::string& key) override;
+    void keep(const std::string& key, const std::string& text) override { channel_.send(message_line(Event{Keep{key, text}})); }
     void memory(const MemoryMark& mark) override {
         leaks_.see(mark);
         channel_.send(message_line(Event{Measured{mark}}));
@@ -47,6 +49,7 @@ public:
     /// @{
     void go_on(bool prune);
     void suggested(Suggestion suggestion);
+    void recalled(std::optional<std::string> text);
     void stop();
     /// @}
     void begin_attempt();
@@ -62,6 +65,7 @@ private:
     int unanswered_ = 0;
     bool prune_ = false;  ///< the answer to the latest report
     std::optional<Suggestion> suggested_;
+    std::optional<Recalled> recalled_;
     std::atomic<bool> stop_ = false;
 };
 
@@ -76,6 +80,8 @@ public:
         if (mark.name == "end") held_bytes_ = mark.reading.allocated;
     }
     void log(std::string_view line) override;
+    [[nodiscard]] std::optional<std::string> recall(const std::string& key) override { return attempt_.recall(key); }
+    void keep(const std::string& key, const std::string& text) override { attempt_.keep(key, text); }
     [[nodiscard]] std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }
     [[nodiscard]] std::optional<std::int64_t> held_bytes() const { return held_bytes_; }
 
@@ -113,6 +119,7 @@ private:
     void obey(const GoOn& answer) { progress_.go_on(answer.prune); }
     void obey(const Stop&) { progress_.stop(); }
     void obey(Suggested& answer) { progress_.suggested(std::move(answer.suggestion)); }
+    void obey(Recalled& answer) { progress_.recalled(std::move(answer.text)); }
     void obey(const Quit&) {}
 
     void begin(std::function<void()> work);

@@ -38,6 +38,10 @@ struct JsonMembers<worker::Suggested> {
     static constexpr std::tuple list{JsonMember{"suggestion", &worker::Suggested::suggestion}};
 };
 template <>
+struct JsonMembers<worker::Recalled> {
+    static constexpr std::tuple list{JsonMember{"text", &worker::Recalled::text}};
+};
+template <>
 struct JsonMembers<worker::AskProfile> {
     static constexpr std::tuple list{JsonMember{"job", &worker::AskProfile::job}, JsonMember{"id", &worker::AskProfile::id}};
 };
@@ -81,6 +85,14 @@ struct JsonMembers<worker::Reported> {
 template <>
 struct JsonMembers<worker::Asked> {
     static constexpr std::tuple list{JsonMember{"name", &worker::Asked::name}, JsonMember{"distribution", &worker::Asked::distribution}};
+};
+template <>
+struct JsonMembers<worker::Recall> {
+    static constexpr std::tuple list{JsonMember{"key", &worker::Recall::key}};
+};
+template <>
+struct JsonMembers<worker::Keep> {
+    static constexpr std::tuple list{JsonMember{"key", &worker::Keep::key}, JsonMember{"text", &worker::Keep::text}};
 };
 template <>
 struct JsonMembers<worker::Measured> {

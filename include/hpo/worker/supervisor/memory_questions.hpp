@@ -35,10 +35,14 @@ public:
         info_ = info;
         predictor_.build = build;
         // A key does not tell what another program is, or what it imports. So its predictions end with the run.
-        if (info.open_ended) known_ = KnownPredictions{{}, {}};
+        if (info.open_ended) known_.keep_until_end();
     }
     /// How many predictions workers made. Predictions that were already known do not count.
     [[nodiscard]] std::int64_t made() const noexcept { return known_.kept(); }
+
+    /// What the trainer kept (Progress::keep).
+    [[nodiscard]] std::optional<std::string> recalled(const std::string& key) { return known_.text(text_key(key)); }
+    void keep(const std::string& key, const std::string& text) { known_.keep_text(text_key(key), text); }
 
     /// `ask(question, timeout)` returns a Reply. The result is nullopt if no answer came, or if the trainer cannot tell.
     template <class Ask>
@@ -163,6 +167,8 @@ private:
         [[nodiscard]] bool given_up() const { return losses >= 2; }
     };
 
+    /// No prediction has such a key.
+    [[nodiscard]] std::string text_key(const std::string& key) const { return "kept by " + info_.name + ": " + key; }
     void note(const std::string& what) const {
         if (config_.note) config_.note("trainer " + config_.trainer + ": " + what);
     }

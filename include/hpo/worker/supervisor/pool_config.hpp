@@ -61,8 +61,8 @@ struct PoolConfig {
     std::chrono::milliseconds stop_grace{10'000};                 ///< from a request to stop until SIGTERM
     std::chrono::milliseconds kill_grace{2'000};                  ///< from SIGTERM until SIGKILL
 
-    /// They keep predictions longer than the pool lives, as text by key. Both may be empty. If a recalled text cannot be read, the
-    /// prediction is made again.
+    /// They keep predictions and what trainers keep longer than the pool lives, as text by key. Both may be empty. If a recalled text
+    /// cannot be read, the prediction is made again.
     std::function<std::optional<std::string>(const std::string& key)> recall;
     std::function<void(const std::string& key, const std::string& text)> keep;
 

@@ -54,6 +54,22 @@ HPO_INLINE void RemoteProgress::suggested(Suggestion suggestion) {
     answered_.notify_all();
 }
 
+HPO_INLINE std::optional<std::string> RemoteProgress::recall(const std::string& key) {
+    std::unique_lock lock{mutex_};
+    recalled_.reset();
+    lock.unlock();
+    channel_.send(message_line(Event{Recall{key}}));
+    lock.lock();
+    answered_.wait(lock, [&] { return recalled_ || stop_; });
+    return recalled_ ? std::move(recalled_->text) : std::nullopt;
+}
+
+HPO_INLINE void RemoteProgress::recalled(std::optional<std::string> text) {
+    const std::lock_guard lock{mutex_};
+    recalled_ = Recalled{std::move(text)};
+    answered_.notify_all();
+}
+
 HPO_INLINE void RemoteProgress::go_on(bool prune) {
     const std::lock_guard lock{mutex_};
     prune_ = prune;

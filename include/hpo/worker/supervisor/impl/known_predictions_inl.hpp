@@ -27,7 +27,7 @@ HPO_INLINE std::string nonsense_in(const PeakPrediction& prediction) {
 
 HPO_INLINE std::optional<PeakPrediction> KnownPredictions::find(const std::string& key) {
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
-    const auto text = recall_ ? recall_(key) : std::nullopt;
+    const auto text = recall_ && !predictions_end_ ? recall_(key) : std::nullopt;
     if (!text) return std::nullopt;
     try {
         auto prediction = read_record<PeakPrediction>(*text, "prediction");
@@ -41,10 +41,24 @@ HPO_INLINE std::optional<PeakPrediction> KnownPredictions::find(const std::strin
 HPO_INLINE void KnownPredictions::keep(const std::string& key, const PeakPrediction& prediction) {
     known_.insert_or_assign(key, prediction);
     ++kept_;
+    if (!predictions_end_) store(key, record_line(prediction));
+}
+
+HPO_INLINE std::optional<std::string> KnownPredictions::text(const std::string& key) {
+    if (const auto found = texts_.find(key); found != texts_.end()) return found->second;
+    return recall_ ? recall_(key) : std::nullopt;
+}
+
+HPO_INLINE void KnownPredictions::keep_text(const std::string& key, const std::string& text) {
+    texts_.insert_or_assign(key, text);
+    store(key, text);
+}
+
+HPO_INLINE void KnownPredictions::store(const std::string& key, const std::string& text) const {
     if (!keep_) return;
     try {
-        keep_(key, record_line(prediction));
-    } catch (const Error&) {  // no reason to end a study: the prediction can be made again
+        keep_(key, text);
+    } catch (const Error&) {  // no reason to end a study: all of it can be found out again
     }
 }
 
