@@ -318,6 +318,11 @@ def test_study_of_a_program(folder):
     told = json.loads(out)
     check(status == 0 and len(told["fit_at_once"]) == 16, f"each trial fits at once, from the first on ({told} {error[-300:]!r})")
     check(told["attempts_out_of_memory"] == 0 and "predicted" in error, "and none was launched that does not")
+    kept = ["--store", str(folder / "kept.db")]
+    words = [TUNE, "estimate", str(script), *device[:4], *kept, "--device-memory", "4GiB"]
+    run([TUNE, "run", str(script), *kept, "--card", "4GiB", "--rehearse", "--trials", "1", "--seed", "3", "--json"])  # makes the store
+    out = run(words)[1] + run(words)[1]
+    check(re.search(r"recordings of the program on a virtual card, \d of them of an earlier run", out), f"kept recordings are used again ({out[-400:]!r})")
 
 
 OBJECTIVE = """import torch

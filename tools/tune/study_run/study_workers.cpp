@@ -13,6 +13,10 @@ namespace hpo::tune {
 
 StudyWorkers::StudyWorkers(const Settings& settings, const TrainerInfo& info, const std::vector<RunDevice>& devices, Note note)
     : note_{std::move(note)} {
+    try {
+        predictions_ = store::StoredPredictions::of_existing(settings.text("store"));
+    } catch (const Error&) {  // it is said when the store is opened
+    }
     for (const RunDevice& device : devices) devices_.emplace_back(*this, settings, info, device);
 }
 
@@ -26,10 +30,8 @@ worker::PoolConfig StudyWorkers::config(Device& device, const Settings& settings
     describe_device(config, settings, info);
     config.loop = loop_;
     config.profile_timeout = std::min(settings.plugin_timeout(), config.profile_timeout);
-    config.recall = [this](const std::string& key) { return predictions_ ? predictions_->find(key) : std::nullopt; };
-    config.keep = [this](const std::string& key, const std::string& text) {
-        if (predictions_) predictions_->keep(key, text);
-    };
+    config.recall = [this](const std::string& key) { return recall(key); };
+    config.keep = [this](const std::string& key, const std::string& text) { keep(key, text); };
     config.ledger_owners = [&device] { return device.shared ? device.shared->reservations().owners() : std::vector<std::int64_t>{}; };
     config.stop_requested = was_interrupted;
     config.worker_attempts = settings.whole("worker-trials", 0);
@@ -37,6 +39,22 @@ worker::PoolConfig StudyWorkers::config(Device& device, const Settings& settings
     config.silence_time = settings.limit("silence-time");
     config.note = note_;
     return config;
+}
+
+std::optional<std::string> StudyWorkers::recall(const std::string& key) { return predictions_ ? predictions_->find(key) : std::nullopt; }
+
+void StudyWorkers::keep(const std::string& key, const std::string& text) {
+    if (keeps_) predictions_->keep(key, text);
+    else waiting_.emplace_back(key, text);
+}
+
+void StudyWorkers::keep_predictions_in(const std::string& store, const store::PatienceOptions& patience) {
+    predictions_ = std::make_unique<store::StoredPredictions>(store, patience);
+    keeps_ = true;
+    try {
+        for (const auto& [key, text] : std::exchange(waiting_, {})) predictions_->keep(key, text);
+    } catch (const Error&) {  // they can be made again
+    }
 }
 
 void StudyWorkers::share_devices(const Settings& settings, const TrainerInfo& info, bool guard_looks, TuneOptions& tune) {

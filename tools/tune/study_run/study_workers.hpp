@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/store/sqlite/stored_predictions.hpp"
@@ -34,8 +35,8 @@ public:
 
     /// Lets attempts reserve the memory of devices, as `tune` then says, if that memory is known and anybody else may take of it.
     void share_devices(const Settings& settings, const TrainerInfo& info, bool guard_looks, TuneOptions& tune);
-    /// From now on predictions are read from the store and kept there.
-    void keep_predictions_in(const std::string& store, const store::PatienceOptions& patience) { predictions_.emplace(store, patience); }
+    /// From now on predictions are kept in the store. Those of before are, too.
+    void keep_predictions_in(const std::string& store, const store::PatienceOptions& patience);
 
     /// The workers on the device with the most memory: what does not fit there fits nowhere.
     [[nodiscard]] worker::Pool& largest_pool() { return largest().pool; }
@@ -61,7 +62,12 @@ private:
     [[nodiscard]] worker::PoolConfig config(Device& device, const Settings& settings, const TrainerInfo& info);
 
     Note note_;
-    std::optional<store::StoredPredictions> predictions_;  ///< once the store is known to be one
+    [[nodiscard]] std::optional<std::string> recall(const std::string& key);
+    void keep(const std::string& key, const std::string& text);
+
+    std::unique_ptr<store::StoredPredictions> predictions_;     ///< null: there is no store, or none yet
+    bool keeps_ = false;                                        ///< the store is known to be one
+    std::vector<std::pair<std::string, std::string>> waiting_;  ///< to be kept then
     std::shared_ptr<worker::EventLoop> loop_ = std::make_shared<worker::EventLoop>();
     std::deque<Device> devices_;
 };
