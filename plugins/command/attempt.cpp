@@ -43,7 +43,7 @@ Attempt::Attempt(const ProgramStart& start, Settings settings, hpo::Progress& pr
 }
 
 hpo::AttemptOutcome Attempt::run() {
-    const std::int64_t kills_before = hpo::worker::oom_kills();
+    const std::optional<std::int64_t> kills_before = hpo::worker::oom_kills();
     for (bool ended = false; !ended;) {
         std::array<pollfd, 4> watched{};
         watched[0] = {program_.ended(), POLLIN, 0};
@@ -64,7 +64,7 @@ hpo::AttemptOutcome Attempt::run() {
     read_rest();
     output_log_.finish();
     error_log_.finish();
-    return outcome(end, hpo::worker::oom_kills() > kills_before);
+    return outcome(end, hpo::worker::oom_killed_since(kills_before));
 }
 
 void Attempt::read_rest() {
@@ -209,7 +209,7 @@ std::optional<std::int64_t> Attempt::reserved_peak() const {
     return larger(seen_peak_, *told + hpo::allocator::usual_cuda_overheads({}).context_bytes);
 }
 
-hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, bool host_memory_was_short) {
+hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> host_memory_was_short) {
     hpo::AttemptOutcome outcome;
     outcome.seconds = watch_.seconds();
     outcome.attributes = std::move(attributes_);
@@ -222,6 +222,10 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, bool host_memory_was
         outcome.prunes_itself = pruned_ && !since_stop_;
     } else if (too_much_ && !succeeded) {
         outcome.failure = std::move(too_much_);
+    } else if (end.was_orphaned && end.signal == SIGKILL) {
+        outcome.failure = hpo::Failure{.kind = hpo::FailureKind::lost_worker,
+                                       .message = "the program that calls optimize has ended, so hpo ended its copy"};
+        outcome.failure->traceback = std::string{error_log_.last_words()};
     } else if (!succeeded) {
         const std::string_view said = error_log_.last_words().empty() ? output_log_.last_words() : error_log_.last_words();
         outcome.failure = hpo::classify_exit(

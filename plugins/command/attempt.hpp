@@ -46,7 +46,7 @@ private:
     void end_for_memory(const std::string& why, hpo::MemoryReading reading);
     void read_all();
     void read_rest();
-    [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, bool host_memory_was_short);
+    [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, std::optional<bool> host_memory_was_short);
     /// What the attempt took of its device: on a CPU what the program told before what was seen, on a GPU with the context.
     [[nodiscard]] std::optional<std::int64_t> reserved_peak() const;
     [[nodiscard]] hpo::Failure without_value(const ProgramEnd& end) const;

@@ -37,7 +37,7 @@ constexpr int answer_descriptor = 4;
 struct News {
     pid_t program;
     int wait_status;             ///< in the first message of a forked keeper: its own process id
-    std::int64_t peak_resident;  ///< bytes; of a forked program: what it has grown by
+    std::int64_t peak_resident;  ///< bytes; of a forked program: what it has grown by, or -1 if it was ended because its parent has gone
 };
 
 // Between fork and exec of a process with threads, only functions that are safe in a signal handler may be called. So nothing below takes
@@ -333,6 +333,7 @@ ProgramEnd KeptProgram::wait() {
     if (WIFEXITED(told.wait_status)) end.status = WEXITSTATUS(told.wait_status);
     else end.signal = WTERMSIG(told.wait_status);
     if (told.peak_resident > 0) end.peak_resident = told.peak_resident;
+    end.was_orphaned = told.peak_resident < 0;
     return end;
 }
 

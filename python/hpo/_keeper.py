@@ -19,6 +19,7 @@ from . import _request, _signals
 from ._request import Request
 
 _NEWS = struct.Struct("<iiq")  # the copy, the keeper or the wait status, bytes
+_ORPHANED = -1  # in place of bytes: the copy was ended because the program has gone
 
 
 def _resident() -> int:
@@ -139,11 +140,11 @@ class Keeper:
             following = self._next()
 
     def _keep(self, keeper: int) -> None:
-        self._ended, self._status, self._most = False, 0, 0
+        self._ended, self._status, self._most, self._orphaned = False, 0, 0, False
         self._tell(keeper, 0)
         self._wait()
         self._end_children()
-        self._tell(self._status, max(0, self._most - self._resident))
+        self._tell(self._status, _ORPHANED if self._orphaned else max(0, self._most - self._resident))
         if self._standby is not None:
             self._standby.note(b"+")  # before anybody can know that the attempt is over, and ask for the next one
         os.close(self._news)  # its reader waits for that, and the end of a process takes the kernel some milliseconds
@@ -188,8 +189,10 @@ class Keeper:
         poller.register(self._life, select.POLLIN)
         poller.register(self._program, select.POLLIN)
         while not self._ended:
-            if any(descriptor != self._awake for descriptor, _ in poller.poll()):
-                return  # nobody holds the other end any more
+            gone = {descriptor for descriptor, _ in poller.poll()} - {self._awake}
+            if gone:  # nobody holds the other end any more
+                self._orphaned = self._program in gone
+                return
             try:
                 os.read(self._awake, 4096)
             except BlockingIOError:

@@ -229,8 +229,9 @@ class Forks(unittest.TestCase):
         copy = Copy(self.path)
         pids = self.written("pids")
         copy.close("life")
-        status, _ = copy.end()
+        status, peak = copy.end()
         self.assertEqual(os.waitstatus_to_exitcode(status), -signal.SIGKILL)
+        self.assertGreaterEqual(peak, 0)
         self.assertEqual([each for each in pids if exists(each)], [])
         if self.again:
             self.assertEqual(self.stop(), 0)
@@ -255,7 +256,8 @@ class Forks(unittest.TestCase):
         pids = self.written("pids")
         self.program.kill()
         self.program.wait()
-        copy.end()
+        status, peak = copy.end()
+        self.assertEqual([os.waitstatus_to_exitcode(status), peak], [-signal.SIGKILL, -1])  # -1: the keeper sent the signal
         self.assertEqual([each for each in pids if exists(each)], [])
 
     def test_a_signal_ends_the_copy_and_is_told(self):

@@ -169,8 +169,13 @@ TEST_CASE("how a process ended says as much as its words") {
     CHECK(classify_exit({.exit_status = 137, .signal = {}, .last_words = ""}).kind == FailureKind::crash);
     CHECK_THAT(classify_exit({.exit_status = 137, .signal = {}, .last_words = ""}).message,
                Catch::Contains("perhaps the kernel's out-of-memory killer"));
-    CHECK(classify_exit({.exit_status = {}, .signal = 9, .last_words = "", .host_memory_was_short = true}).kind ==
-          FailureKind::host_out_of_memory);
+    const auto by_kernel = classify_exit({.exit_status = {}, .signal = 9, .last_words = "", .host_memory_was_short = true});
+    CHECK(by_kernel.kind == FailureKind::host_out_of_memory);
+    CHECK(by_kernel.message == "the process was ended by SIGKILL, and the kernel counted an out-of-memory kill");
+    const auto by_another = classify_exit({.exit_status = 137, .signal = {}, .last_words = "", .host_memory_was_short = false});
+    CHECK(by_another.kind == FailureKind::crash);
+    CHECK(by_another.message == "the process was ended by SIGKILL; hpo did not send it, and the kernel counted no out-of-memory kill");
+    CHECK(classify_exit({.exit_status = {}, .signal = 11, .last_words = "", .host_memory_was_short = true}).kind == FailureKind::crash);
 
     const auto status = classify_exit({.exit_status = 3, .signal = {}, .last_words = "usage: train.py\n"});
     CHECK(status.kind == FailureKind::trainer_error);

@@ -127,7 +127,12 @@ TEST_CASE("the kernel's count of out-of-memory kills is found in each of its fil
     CHECK(count("low 0\nhigh 0\nmax 5\noom 2\noom_kill 2\noom_group_kill 0\n") == 2);
     CHECK(count("oom_kill_disable 0\nunder_oom 0\noom_kill 7\n") == 7);
     CHECK(count("") == std::nullopt);
-    CHECK(worker::oom_kills() >= 0);
+    const auto kills = worker::oom_kills();
+    REQUIRE(kills);  // Linux counts them since 4.13
+    CHECK(*kills >= 0);
+    CHECK(worker::oom_killed_since(*kills - 1) == true);
+    CHECK(worker::oom_killed_since(std::int64_t{1} << 60) == false);
+    CHECK(worker::oom_killed_since(std::nullopt) == std::nullopt);
 }
 
 TEST_CASE("a SIGKILL is the host's memory only when the kernel says so") {

@@ -40,8 +40,9 @@ namespace detail {
 struct ProcessEnd {
     std::optional<int> exit_status;
     std::optional<int> signal;
-    std::string_view last_words;         ///< last lines of its stderr
-    bool host_memory_was_short = false;  ///< the kernel reported an OOM kill, or the host had almost no memory left
+    std::string_view last_words;  ///< last lines of its stderr
+    /// True if the kernel's out-of-memory killer has killed something since the process began. Empty if the kernel keeps no count.
+    std::optional<bool> host_memory_was_short{};
 };
 
 /// The message of a process that is gone and left neither a status nor a signal. All other messages of hpo about a worker that it lost say
@@ -49,7 +50,7 @@ struct ProcessEnd {
 inline constexpr std::string_view vanished_message = "the process vanished without a word";
 
 /// Classifies a failure by the end of the process. Statuses above 128 are signals, as shells report them. A SIGKILL that hpo did not send
-/// is a host_out_of_memory only if the host was known to be short of memory. Else it is a crash, and its message says so.
+/// is a host_out_of_memory only if the kernel counted an out-of-memory kill. Else it is a crash, and its message says what is known.
 [[nodiscard]] Failure classify_exit(const ProcessEnd& end);
 
 }  // namespace hpo

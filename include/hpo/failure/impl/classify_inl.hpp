@@ -105,9 +105,12 @@ HPO_INLINE Failure classify_exit(const ProcessEnd& end) {
         const auto index = static_cast<std::size_t>(*failure.signal);
         const std::string name =
             index < signal_names.size() && index > 0 ? std::string{signal_names[index]} : "signal " + std::to_string(*failure.signal);
-        failure.kind = failure.signal == killed && end.host_memory_was_short ? FailureKind::host_out_of_memory : FailureKind::crash;
+        const bool short_of_memory = failure.signal == killed && end.host_memory_was_short.value_or(false);
+        failure.kind = short_of_memory ? FailureKind::host_out_of_memory : FailureKind::crash;
         failure.message = "the process was ended by " + name;
-        if (failure.kind == FailureKind::host_out_of_memory) failure.message += ", and host memory was exhausted";
+        if (short_of_memory) failure.message += ", and the kernel counted an out-of-memory kill";
+        else if (failure.signal == killed && end.host_memory_was_short)
+            failure.message += "; hpo did not send it, and the kernel counted no out-of-memory kill";
         else if (failure.signal == killed) failure.message += "; hpo did not send it: perhaps the kernel's out-of-memory killer";
     } else {
         failure.kind = end.exit_status ? FailureKind::trainer_error : FailureKind::lost_worker;

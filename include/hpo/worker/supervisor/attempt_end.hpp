@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "hpo/base/error.hpp"
@@ -16,8 +17,8 @@ struct Death {
     ProcessExit exit;
     std::string complaint;  ///< why the supervisor ended it, or what it said before it ended; empty: it ended by itself
     std::string last_words;
-    bool host_memory_was_short = false;
-    bool was_signalled = false;  ///< true if its supervisor sent it a signal
+    std::optional<bool> host_memory_was_short{};  ///< ProcessEnd::host_memory_was_short
+    bool was_signalled = false;                   ///< true if its supervisor sent it a signal
 };
 
 /// The failure of the attempt that died with its worker.

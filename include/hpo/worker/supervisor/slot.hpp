@@ -19,10 +19,10 @@ namespace hpo::worker::inline supervisor {
 /// The attempt that a worker runs.
 struct Running {
     std::int64_t trial = 0;
-    std::int64_t oom_kills_before = 0;     ///< oom_kills() when it began
-    std::size_t xids_before = 0;           ///< XidNotes::now() when it began
-    std::optional<double> most_seconds{};  ///< Job::most_seconds
-    bool prunes_itself = false;            ///< Job::prunes_itself
+    std::optional<std::int64_t> oom_kills_before{};  ///< oom_kills() when it began
+    std::size_t xids_before = 0;                     ///< XidNotes::now() when it began
+    std::optional<double> most_seconds{};            ///< Job::most_seconds
+    bool prunes_itself = false;                      ///< Job::prunes_itself
     bool stop_asked = false;
     bool interrupted = false;
     std::string overdue{};       ///< why it was ended: it took too long, or said nothing for too long; empty: neither

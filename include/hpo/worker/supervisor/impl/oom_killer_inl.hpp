@@ -23,12 +23,14 @@ HPO_INLINE std::optional<std::int64_t> oom_kills_in(std::istream& text) {
     return std::nullopt;
 }
 
-HPO_INLINE std::int64_t oom_kills() {
-    const auto in_file = [](const std::string& path) {
+HPO_INLINE std::optional<std::int64_t> oom_kills() {
+    std::optional<std::int64_t> sum;
+    const auto add = [&](const std::string& path) {
         std::ifstream file{path};
-        return oom_kills_in(file).value_or(0);
+        if (const auto count = oom_kills_in(file)) sum = sum.value_or(0) + *count;
     };
-    std::int64_t sum = in_file("/proc/vmstat") + in_file("/sys/fs/cgroup/memory.events");
+    add("/proc/vmstat");
+    add("/sys/fs/cgroup/memory.events");
     std::ifstream groups{"/proc/self/cgroup"};  // lines "ID:CONTROLLERS:PATH"
     for (std::string line; std::getline(groups, line);) {
         const auto first = line.find(':');
@@ -36,10 +38,16 @@ HPO_INLINE std::int64_t oom_kills() {
         if (second == std::string::npos) continue;
         const std::string controllers = line.substr(first + 1, second - first - 1);
         const std::string path = line.substr(second + 1);
-        if (controllers.empty() && path != "/") sum += in_file("/sys/fs/cgroup" + path + "/memory.events");
-        if (controllers == "memory") sum += in_file("/sys/fs/cgroup/memory" + path + "/memory.oom_control");
+        if (controllers.empty() && path != "/") add("/sys/fs/cgroup" + path + "/memory.events");
+        if (controllers == "memory") add("/sys/fs/cgroup/memory" + path + "/memory.oom_control");
     }
     return sum;
+}
+
+HPO_INLINE std::optional<bool> oom_killed_since(const std::optional<std::int64_t>& before) {
+    const auto now = oom_kills();
+    if (!before || !now) return std::nullopt;
+    return *now > *before;
 }
 
 }  // namespace hpo::worker::supervisor

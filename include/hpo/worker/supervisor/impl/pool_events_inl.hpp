@@ -71,7 +71,7 @@ HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     slot->attempts = 0;
     if (!running) return;
     slot->ended = true;
-    death.host_memory_was_short = exit.signal == SIGKILL && oom_kills() > running->oom_kills_before;
+    death.host_memory_was_short = oom_killed_since(running->oom_kills_before);
     AttemptOutcome outcome = outcome_of_death(*running, death);
     add_xids(outcome, *running, attempts);
     outcome.worker_pid = worker.pid();
