@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs programs with the Trainers of transformers and PyTorch Lightning as trials. Only the callback in them knows of hpo.
+
+    trainers.py HPO_TUNE PYTHON MODEL_FOLDER DATA_FOLDER SCENARIO
+
+PYTHON has what the programs import. If it has no PyTorch, or a folder is not there, the script exits with 77, which tests take for skipped.
+"""
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = os.path.join(HERE, "programs")
+PACKAGE = os.path.join(HERE, "..", "..", "python")
+TUNE, PYTHON, MODEL, DATA = (os.path.abspath(path) for path in sys.argv[1:5])
+# Two threads that wait for each other take long on a machine that has other work.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def called(words, seconds=900):
+    done = subprocess.run(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=seconds)
+    assert done.returncode == 0, (words, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def said(text, name):
+    """The number behind NAME where a text has it last."""
+    found = re.findall(rf"{re.escape(name)} (?:= )?(-?\d[\d.,]*(?:e[-+]?\d+)?)", text)
+    assert found, (name, text)
+    return float(found[-1].replace(",", ""))
+
+
+def program_words(program, **arguments):
+    return [PYTHON, os.path.join(PROGRAMS, program + ".py"), *(word for name, value in arguments.items() for word in ("--" + name, str(value)))]
+
+
+def run_study(words, batches, members, *options):
+    """A study whose trials are attempts of these words. The program's effective batch is `batch`. Gives the trials as hpo-analyze tells them."""
+    told = ", ".join(json.dumps(word) for word in words)
+    with open("study.lua", "w", encoding="utf-8") as file:
+        file.write(
+            f"""local hpo = require "hpo"
+            return hpo.study {{
+              name = "trainers", sampler = "random", seed = 3,
+              trainer = hpo.command {{ {told}, batch = "batch", micro_batch = "micro", accumulate = "steps" }},
+              objective = {{ metric = "loss", direction = "minimize" }},
+              space = function(trial)
+                trial:categorical("batch", {{ {", ".join(map(str, batches))} }})
+                {members}
+                trial:float("lr", 1e-5, 1e-3, {{ log = true }})
+              end,
+            }}"""
+        )
+    called([TUNE, "run", "study.lua", "--progress", "none", "--workers", "1", "--threads", "1", "--device", "cpu", "--pruner", "none", *options])
+    analyze = os.path.join(os.path.dirname(TUNE), "hpo-analyze")
+    numbers = [each["number"] for each in json.loads(called([analyze, "trials", "--json"]).stdout)["trials"]]
+    return [json.loads(called([analyze, "trial", str(number), "--json"]).stdout) for number in numbers]
+
+
+def attempts_of(trials):
+    """The attempts that ran, in their order: with one worker, one trial ends before the next begins."""
+    return [(trial, attempt) for trial in trials for attempt in trial["attempt_list"] if attempt["outcome"] is not None]
+
+
+def minilm_with_the_trainer_of_transformers():
+    """Of the nine sizes of a batch, three exceed what the trial may hold: they take 1.4 GiB to 2.6 GiB. In pieces they fit."""
+    for needed in (os.path.join(MODEL, "model.safetensors"), os.path.join(DATA, "train.tsv")):
+        if not os.path.exists(needed):
+            skip(f"there is no {needed}")
+    fixed = {
+        "model_folder": MODEL, "data_folder": DATA, "output_dir": "out", "max_steps": 1, "eval_strategy": "epoch", "save_strategy": "no",
+        "report_to": "none", "use_cpu": "true", "disable_tqdm": "true", "log_level": "info", "seed": 1, "per_device_eval_batch_size": 8,
+    }
+    words = program_words("minilm_trainer", **fixed, max_length="{length}", learning_rate="{lr}", per_device_train_batch_size="{micro}", gradient_accumulation_steps="{steps}")
+    trials = run_study(words, [16, 32, 64], 'trial:categorical("length", { 32, 64, 128 })', "--trials", "14", "--device-memory", "1350MiB")
+    ran = attempts_of(trials)
+    assert len(ran) >= 14, len(ran)
+    late = [trial["number"] for trial, attempt in ran[10:] if attempt["failure"]]
+    assert not late, late
+    for trial, attempt in ran[:10]:
+        assert attempt["failure"] is None or attempt["failure"]["kind"] == "out_of_memory", attempt["failure"]
+
+    split = []
+    for trial in trials:
+        number, batch, last = trial["number"], trial["params"]["batch"], trial["attempt_list"][-1]
+        assert trial["state"] == "COMPLETE" and math.isfinite(trial["values"][0]), number
+        assert trial["values"] == [trial["intermediate"][-1]["value"]], number
+        plan, log = last["plan"], last["log"]
+        told = [said(log, name) for name in ("Instantaneous batch size per device", "Gradient Accumulation steps", "accumulation)")]
+        assert told == [plan["micro_batch"], plan["accumulation_steps"], batch], (number, told, plan)
+        if plan["micro_batch"] < batch:
+            split.append(trial)
+        assert plan["micro_batch"] < batch or batch * trial["params"]["length"] < 4096, (number, plan)
+    # After the tenth attempt, too, there were trials that would not have fitted whole.
+    late = [trial for trial, attempt in ran[10:] if attempt["index"] == 0 and trial["params"]["batch"] * trial["params"]["length"] >= 4096]
+    assert late, [trial["params"] for trial in trials]
+
+    # A batch in pieces is the same batch: the program alone, without hpo and with the whole batch, learns the same.
+    trial = max(split, key=lambda each: each["params"]["length"] * each["params"]["batch"])
+    params = trial["params"]
+    alone = called(program_words("minilm_trainer", **fixed, max_length=params["length"], learning_rate=repr(params["lr"]), per_device_train_batch_size=params["batch"]))
+    assert abs(said(alone.stdout, "held-out loss") - trial["values"][0]) < 1e-3, (alone.stdout, trial["values"])
+
+
+def lightning_with_a_batch_in_pieces():
+    words = [*program_words("halves_lightning", lr="{lr}"), "--batch-size", "{micro}", "--accumulate", "{steps}"]
+    trials = run_study(words, [32, 64], "", "--trials", "4", "--plan", "micro_batch=16")
+    for trial in trials:
+        assert trial["state"] == "COMPLETE" and [each["step"] for each in trial["intermediate"]] == [1, 2], trial
+        assert trial["values"] == [trial["intermediate"][-1]["value"]], trial
+        batch, last = trial["params"]["batch"], trial["attempt_list"][-1]
+        assert last["plan"]["micro_batch"] == 16, last["plan"]
+        assert [said(last["log"], name) for name in ("batches", "steps")] == [128 / 16, 2 * 128 / batch], last["log"]
+    assert {trial["params"]["batch"] for trial in trials} == {32, 64}
+    params = trials[-1]["params"]
+    alone = called([*program_words("halves_lightning", lr=repr(params["lr"])), "--batch-size", str(params["batch"])])
+    assert abs(said(alone.stdout, "held-out loss") - trials[-1]["values"][0]) < 1e-5, (alone.stdout, trials[-1]["values"])
+
+
+def cuda_before_optimize():
+    """On a virtual card, whose tensors hold no values. A process that has used CUDA cannot be copied."""
+    card = os.path.join(os.path.dirname(TUNE), "..", "lib", "hpo", "virtual_card")
+    if not os.path.exists(os.path.join(card, "libhpo_virtual_card_cuda13.so")):
+        skip(f"there is no virtual card in {card}")
+    on_card = os.path.join(HERE, "..", "..", "scripts", "on-virtual-card")
+    # hpo-tune has no GPU here, so it hides all cards from the attempts.
+    words = ["env", "-u", "CUDA_VISIBLE_DEVICES", on_card, card, *program_words("cuda_before")]
+    run = called([TUNE, "run", "--progress", "none", "--workers", "1", "--device", "cpu", "--", *words])
+    assert "each attempt runs the program anew, since it cannot fork: CUDA is initialised" in run.stderr, run.stderr
+    assert "bytes [1048576, 1048576, 1048576]" in run.stdout, run.stdout  # beside the trial's own tensor, each process has the table
+
+
+if __name__ == "__main__":
+    here = subprocess.run([PYTHON, "-c", "import torch"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    if here.returncode != 0:
+        skip(f"{PYTHON} cannot import torch: {here.stdout.strip().splitlines()[-1]}")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        globals()[sys.argv[5]]()
