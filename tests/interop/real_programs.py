@@ -155,6 +155,17 @@ def lightgbm_with_the_pruning_callback_and_threads_before_optimize():
     assert ran.out.count("without a search:") == 1  # what the program prints again goes to the trials
 
 
+def lightgbm_in_copies_of_the_program():
+    need("sklearn", "lightgbm")
+    ran = run("lightgbm_simple")
+    assert "cannot fork" not in ran.error, ran.error
+    study = study_of("lightgbm_simple")
+    require_all_ended(study, 10)
+    assert states(study)[COMPLETE] == 10
+    require_values_of(module_of("lightgbm_simple").objective, study, 10)
+    assert ran.said("best") == f"{study.best_value} {study.best_params}"
+
+
 def a_convnet_never_runs_out_of_memory_once_its_memory_is_known():
     """The batch of 2048 exceeds the budget, for each width. All else fits."""
     need("torch")
