@@ -27,9 +27,9 @@ def skip(why):
     sys.exit(77)
 
 
-def called(words, seconds=900):
-    done = subprocess.run(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=seconds)
-    assert done.returncode == 0, (words, done.returncode, done.stdout, done.stderr)
+def called(words, status=0):
+    done = subprocess.run(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=850)
+    assert done.returncode == status, (words, done.returncode, done.stdout, done.stderr)
     return done
 
 
@@ -44,7 +44,11 @@ def program_words(program, **arguments):
     return [PYTHON, os.path.join(PROGRAMS, program + ".py"), *(word for name, value in arguments.items() for word in ("--" + name, str(value)))]
 
 
-def run_study(words, batches, members, *options):
+def told_by(*words):
+    return json.loads(called([os.path.join(os.path.dirname(TUNE), "hpo-analyze"), *words, "--json"]).stdout)
+
+
+def run_study(words, batches, members, *options, status=0):
     """A study whose trials are attempts of these words. The program's effective batch is `batch`. Gives the trials as hpo-analyze tells them."""
     told = ", ".join(json.dumps(word) for word in words)
     with open("study.lua", "w", encoding="utf-8") as file:
@@ -61,10 +65,8 @@ def run_study(words, batches, members, *options):
               end,
             }}"""
         )
-    called([TUNE, "run", "study.lua", "--progress", "none", "--workers", "1", "--threads", "1", "--device", "cpu", "--pruner", "none", *options])
-    analyze = os.path.join(os.path.dirname(TUNE), "hpo-analyze")
-    numbers = [each["number"] for each in json.loads(called([analyze, "trials", "--json"]).stdout)["trials"]]
-    return [json.loads(called([analyze, "trial", str(number), "--json"]).stdout) for number in numbers]
+    called([TUNE, "run", "study.lua", "--progress", "none", "--workers", "1", "--threads", "1", "--device", "cpu", "--pruner", "none", *options], status)
+    return [told_by("trial", str(each["number"])) for each in told_by("trials")["trials"]]
 
 
 def attempts_of(trials):
@@ -127,17 +129,34 @@ def lightning_with_a_batch_in_pieces():
     assert abs(said(alone.stdout, "held-out loss") - trials[-1]["values"][0]) < 1e-5, (alone.stdout, trials[-1]["values"])
 
 
-def cuda_before_optimize():
-    """On a virtual card, whose tensors hold no values. A process that has used CUDA cannot be copied."""
+def on_virtual_card(words):
+    """The words that run a program for CUDA without a GPU. hpo-tune has no GPU here, so it hides all cards from the attempts."""
     card = os.path.join(os.path.dirname(TUNE), "..", "lib", "hpo", "virtual_card")
     if not os.path.exists(os.path.join(card, "libhpo_virtual_card_cuda13.so")):
         skip(f"there is no virtual card in {card}")
-    on_card = os.path.join(HERE, "..", "..", "scripts", "on-virtual-card")
-    # hpo-tune has no GPU here, so it hides all cards from the attempts.
-    words = ["env", "-u", "CUDA_VISIBLE_DEVICES", on_card, card, *program_words("cuda_before")]
+    return ["env", "-u", "CUDA_VISIBLE_DEVICES", os.path.join(HERE, "..", "..", "scripts", "on-virtual-card"), card, *words]
+
+
+def cuda_before_optimize():
+    """A process that has used CUDA cannot be copied. The tensors of a virtual card hold no values."""
+    words = on_virtual_card(program_words("cuda_before"))
     run = called([TUNE, "run", "--progress", "none", "--workers", "1", "--device", "cpu", "--", *words])
     assert "each attempt runs the program anew, since it cannot fork: CUDA is initialised" in run.stderr, run.stderr
     assert "bytes [1048576, 1048576, 1048576]" in run.stdout, run.stdout  # beside the trial's own tensor, each process has the table
+
+
+def a_full_card_in_pytorchs_own_words():
+    """The card has 79.25 GiB. The program holds 60 GiB and asks for 40 GiB more."""
+    program = "import torch; held = [torch.empty(gib << 30, dtype=torch.uint8, device='cuda') for gib in (60, 40)]"
+    words = on_virtual_card([PYTHON, "-c", program])
+    run_study(words, [8], "", "--trials", "1", "--recovery", "fail", "--guard", "unlimited", status=1)
+    (case,) = told_by("oom")["cases"]
+    assert case["requested_bytes"] == 40 << 30 and case["cause"] == "capacity", case
+    (attempt,) = told_by("trial", "0")["attempt_list"]
+    failure = attempt["failure"]
+    assert failure["kind"] == "out_of_memory" and failure["exit_status"] == 1 and failure["type"].endswith("OutOfMemoryError"), failure
+    assert "Tried to allocate 40.00 GiB" in failure["message"], failure
+    assert abs(failure["memory"]["capacity_bytes"] - 79.25 * 2**30) < 2**24 and failure["memory"]["allocated_bytes"] == 60 << 30, failure
 
 
 if __name__ == "__main__":
