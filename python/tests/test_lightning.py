@@ -101,7 +101,7 @@ class WithoutLightning(unittest.TestCase):
 class RealTrainer(StudyTest):
     PROGRAM = """
         import sys, torch, hpo
-        import lightning.pytorch as lightning
+        import pytorch_lightning as lightning
         from hpo.lightning import HpoCallback
 
         class Module(lightning.LightningModule):
@@ -128,7 +128,7 @@ class RealTrainer(StudyTest):
     """
 
     def test_a_study_of_trainings_reports_and_prunes(self):
-        self.check_reports_and_prunes(self.PROGRAM, "torch", "lightning")
+        self.check_reports_and_prunes(self.PROGRAM, "torch", "pytorch_lightning")
 
 
 if __name__ == "__main__":
