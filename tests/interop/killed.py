@@ -100,9 +100,15 @@ class Group:
         return number_in(f"{self.path}/{self.events}", "oom_kill")
 
 
-def a_c_program_that_the_kernel_ends_for_its_memory():
-    if number_in("/proc/vmstat", "oom_kill") is None:
+def counted_kills():
+    count = number_in("/proc/vmstat", "oom_kill")
+    if count is None:
         skip("this kernel does not count out-of-memory kills in /proc/vmstat")
+    return count
+
+
+def a_c_program_that_the_kernel_ends_for_its_memory():
+    counted_kills()
     compiler = shutil.which("cc")
     if compiler is None:
         skip("there is no cc")
@@ -119,12 +125,26 @@ def a_c_program_that_the_kernel_ends_for_its_memory():
     assert analyzed("oom")["oom_attempts"] == 2
 
 
+def a_copy_of_a_program_that_the_kernel_ends_for_its_memory():
+    counted_kills()
+    with Group(64 * MIB) as group:
+        words = [sys.executable, os.path.join(PROGRAMS, "limited_group.py"), group.path]
+        options = ["--progress", "none", "--workers", "1", "--guard", "unlimited", "--device", "cpu"]
+        done = subprocess.run([TUNE, "run", *options, "--", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        assert done.returncode == 0 and f"best {MIB}" in done.stdout, (done.returncode, done.stdout, done.stderr)
+        kills = group.kills()
+    trials = [analyzed("trial", str(number)) for number in range(2)]
+    assert {trial["params"]["mebibytes"]: trial["state"] for trial in trials} == {1: "COMPLETE", 200: "FAIL"}, trials
+    failures = [attempt["failure"] for trial in trials for attempt in trial["attempt_list"] if attempt["failure"]]
+    assert len(failures) == kills > 0, (failures, kills)
+    for failure in failures:
+        assert failure["kind"] == "host_out_of_memory" and COUNTED in failure["message"], failure
+
+
 def a_program_that_somebody_ends():
-    before = number_in("/proc/vmstat", "oom_kill")
-    if before is None:
-        skip("this kernel does not count out-of-memory kills in /proc/vmstat")
+    before = counted_kills()
     failures = run_command(["sh", "-c", "sh -c 'kill -KILL $PPID'; sleep 60"], 2)
-    if number_in("/proc/vmstat", "oom_kill") != before:
+    if counted_kills() != before:
         skip("the kernel has killed something else for memory meanwhile")
     for failure in failures:
         assert failure["kind"] == "crash" and failure["signal"] == signal.SIGKILL, failure
