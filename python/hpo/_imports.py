@@ -24,7 +24,10 @@ from . import _signals
 _LEAST_SECONDS = 0.03  # less is not worth an import in the program
 _MOST_SECONDS = 120.0
 
-_installed = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+# Packages may also lie elsewhere: of the user, of Debian, of the Python below a virtual environment.
+_folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+_folders += [folder for folder in sys.path if os.path.basename(os.path.normpath(folder)) in ("site-packages", "dist-packages")]
+_installed = tuple(os.path.join(folder, "") for folder in dict.fromkeys(_folders))
 _tried: Set[str] = set()
 
 
