@@ -8,7 +8,6 @@
 #include <array>
 #include <utility>
 
-#include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/failure/classify.hpp"
@@ -111,7 +110,8 @@ void Attempt::hear(const ProgramLine& said) {
     }
     if (!said.wants_answer) return;
     asks_ = true;
-    program_.answer(goes_on_ && !progress_.stop_requested() ? "{\"prune\": false}\n" : "{\"prune\": true}\n");
+    heard_verdict_ = !goes_on_ || progress_.stop_requested();
+    program_.answer(heard_verdict_ ? "{\"prune\": true}\n" : "{\"prune\": false}\n");
 }
 
 std::string Attempt::answer_to(const ProgramLine::Question& question) {
@@ -205,8 +205,7 @@ hpo::Failure Attempt::without_value(const ProgramEnd& end) const {
 std::optional<std::int64_t> Attempt::reserved_peak() const {
     const auto told = told_peak_ ? told_peak_->peak_reserved : std::nullopt;
     if (hpo::is_cpu(settings_.device) || !told) return told ? told : seen_peak_;
-    // Predictions for a program count the context, which PyTorch does not tell. It is taken to be what they take it for.
-    return larger(seen_peak_, *told + hpo::allocator::usual_cuda_overheads({}).context_bytes);
+    return larger(seen_peak_, *told + settings_.context_bytes);
 }
 
 hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> host_memory_was_short) {
@@ -220,6 +219,7 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
     if ((since_stop_ && !(succeeded && !values_.empty())) || (pruned_ && succeeded)) {
         outcome.kind = hpo::OutcomeKind::stopped;
         outcome.prunes_itself = pruned_ && !since_stop_;
+        outcome.heard_verdict = outcome.prunes_itself && heard_verdict_;
     } else if (too_much_ && !succeeded) {
         outcome.failure = std::move(too_much_);
     } else if (end.was_orphaned && end.signal == SIGKILL) {

@@ -28,7 +28,9 @@ public:
         std::size_t objectives = 1;
         std::string device = "cpu";               ///< of the plan
         std::optional<std::int64_t> cap_bytes{};  ///< most that the program may take of its device
-        std::string account{};                    ///< file of the device's shared account (device/metered_device.hpp); empty: it has none
+        /// What the CUDA context is taken to be. PyTorch does not tell it, and predictions for a program count it.
+        std::int64_t context_bytes = 0;
+        std::string account{};  ///< file of the device's shared account (device/metered_device.hpp); empty: it has none
     };
     Attempt(const ProgramStart& start, Settings settings, hpo::Progress& progress);
 
@@ -72,9 +74,10 @@ private:
     std::optional<hpo::Failure> too_much_;  ///< set once the program was ended because of its memory
     std::int64_t malformed_ = 0;
     std::string first_malformed_;
-    bool pruned_ = false;  ///< it said that it is not worth finishing
-    bool goes_on_ = true;  ///< what was answered to its latest report
-    bool asks_ = false;    ///< it has asked whether it should stop, so it can stop by itself
+    bool pruned_ = false;         ///< it said that it is not worth finishing
+    bool goes_on_ = true;         ///< what was answered to its latest report
+    bool asks_ = false;           ///< it has asked whether it should stop, so it can stop by itself
+    bool heard_verdict_ = false;  ///< what it was answered last: that it should stop
     std::optional<hpo::Stopwatch> since_stop_;
     int signals_sent_ = 0;
 };

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +23,9 @@
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
+#include "hpo/base/temporary_folder.hpp"
 #include "hpo/base/time.hpp"
+#include "hpo/device/card_figures.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/environment.hpp"
 
@@ -38,26 +39,6 @@ constexpr int most_seconds = 30;              // for two steps
 constexpr double most_recorder_seconds = 42;  // to write what was recorded, too; the worker's answer is awaited for 50 s
 
 hpo::Error cannot(const std::string& why) { return hpo::Error{hpo::Errc::plugin, "the program on a virtual card: " + why}; }
-
-/// A folder that is gone with this object.
-class Folder {
-public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "hpo-recording-XXXXXX").string();
-        if (!::mkdtemp(name.data())) throw cannot("no folder can be made in " + std::filesystem::temp_directory_path().string());
-        path_ = name;
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
 
 /// The whole numbers above 0 that may be sizes, and the other values as the name of a family.
 struct Sizes {
@@ -104,10 +85,7 @@ std::string kept_key(const std::string& key, std::size_t number) { return "recor
 
 hpo::allocator::CardThreads threads_of_card() {
     const std::string figures = hpo::worker::variable(hpo::worker::inherited_environment(), "HPO_RECORDER_CARD").value_or("");
-    const auto number = [&](const std::string& key, int usual) {
-        const std::size_t found = (";" + figures).find(";" + key + "=");
-        return found == std::string::npos ? usual : std::atoi(figures.c_str() + found + key.size() + 1);
-    };
+    const auto number = [&](const char* key, int usual) { return static_cast<int>(hpo::device::card_figure_number(figures, key, usual)); };
     const int capability = number("capability", 80);
     return hpo::allocator::CardThreads::of({capability / 10, capability % 10}, number("multiprocessors", 108));
 }
@@ -147,11 +125,15 @@ Json told_by(const std::filesystem::path& folder) {
 
 }  // namespace
 
+std::int64_t context_bytes_of(const hpo::TrainerJob& job) {
+    return job.cuda_context_bytes.value_or(hpo::allocator::usual_cuda_overheads({}).context_bytes);
+}
+
 void CardRecordings::record(Family& family, const std::vector<double>& numbers, const ProgramStart& start, hpo::Progress& progress) {
     const auto environment = hpo::worker::inherited_environment();
     const std::string recorder = hpo::worker::variable(environment, "HPO_RECORDER").value_or("");
     if (recorder.empty()) throw cannot("there is none");
-    const Folder folder;
+    const hpo::TemporaryFolder folder{"hpo-recording"};
     ProgramStart recording{.words = {recorder, "record-program", folder.path().string(),
                                      hpo::worker::variable(environment, "HPO_RECORDER_CARD").value_or(""), std::to_string(most_seconds)},
                            .environment = start.environment};
@@ -276,7 +258,7 @@ hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::v
     if (!job.plan.allocator_settings.empty())
         settings = read_allocator_conf(job.plan.allocator_settings, version, "plan.allocator_settings");
     settings.expandable_segments = settings.expandable_segments || job.plan.expandable_segments;
-    const std::int64_t context = job.cuda_context_bytes.value_or(usual_cuda_overheads(version).context_bytes);
+    const std::int64_t context = context_bytes_of(job);
     const std::int64_t outside = context + series.beside_bytes;
     const auto found = family.series.law.at(numbers);
     const CapacityNeed need = capacity_need(found->trace, settings, outside);

@@ -14,6 +14,9 @@
 
 namespace command {
 
+/// What the CUDA context of a program is taken to be: what the job tells of its device, or what is usual.
+[[nodiscard]] std::int64_t context_bytes_of(const hpo::TrainerJob& job);
+
 /// Predicts what programs take of a CUDA device: it runs them on a virtual card with a few of the parameters that are asked for, and finds
 /// the law of the others (hpo/allocator/trace_law.hpp). Whole numbers above 0 may be sizes. All other values are the name of a family of
 /// programs, each with its own law; real numbers change no size.

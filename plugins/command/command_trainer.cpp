@@ -137,6 +137,7 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progr
                      .objectives = std::max<std::size_t>(1, job.objectives.size()),
                      .device = job.plan.device,
                      .cap_bytes = job.plan.cap_bytes,
+                     .context_bytes = context_bytes_of(job),
                      .account = hpo::is_cpu(job.plan.device) ? job.metered_device : std::string{}},
                     progress};
     return attempt.run();
@@ -159,8 +160,12 @@ std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& jo
         const hpo::Settings settings{info(), job};
         static_cast<void>(words_of(settings.text("arguments")));  // its error goes before all others
         const std::string& batch = settings.text("batch");
-        if (!batch.empty() && !job.params.contains(batch))
+        const auto size = job.params.find(batch);
+        if (!batch.empty() && size == job.params.end())
             problems.push_back({"batch", "got '" + batch + "', which the space does not ask for; expected a parameter of the study"});
+        else if (!batch.empty() && !hpo::holds<std::int64_t>(size->second))
+            problems.push_back({"batch", "got '" + batch + "', whose value is " + hpo::json_text(size->second) +
+                                             "; expected an int parameter, or a categorical one of whole numbers"});
         for (const char* split : {"micro_batch", "accumulate"}) {
             if (batch.empty() && !settings.text(split).empty())
                 problems.push_back(

@@ -124,8 +124,22 @@ TEST_CASE("a program that nobody stopped may prune its trial itself") {
     const auto pruned = run(shell(R"(echo '@hpo {"step": 1, "value": 3}'; echo '@hpo {"pruned": true}')"), listener);
     CHECK(pruned.kind == OutcomeKind::stopped);
     CHECK(pruned.prunes_itself);
+    CHECK_FALSE(pruned.heard_verdict);
     const auto failed = run(shell(R"(echo '@hpo {"pruned": true}'; exit 3)"), listener);
     CHECK(failed.kind == OutcomeKind::failed);
+}
+
+TEST_CASE("a program that prunes itself after the pruner's verdict says that it heard it") {
+    struct Judging : Listener {
+        bool report(std::int64_t, double value) override { return value < 2; }  // nobody stops the program
+    } judging;
+    const std::string ask = R"(echo '{"step": 1, "value": 3, "answer": true}' >&$HPO_REPORT_FD; read -r answer <&$HPO_ANSWER_FD)";
+    const std::string pruned = R"(; echo '@hpo {"pruned": true}')";
+    CHECK(run(shell(ask + pruned), judging).heard_verdict);
+    const std::string better = R"(; echo '{"step": 2, "value": 1, "answer": true}' >&$HPO_REPORT_FD; read -r answer <&$HPO_ANSWER_FD)";
+    const auto own_rule = run(shell(ask + better + pruned), judging);
+    CHECK(own_rule.prunes_itself);
+    CHECK_FALSE(own_rule.heard_verdict);
 }
 
 TEST_CASE("any parameter reaches a program as one argument, unchanged, and in HPO_PARAMS") {
@@ -472,6 +486,12 @@ print("@hpo {\"value\": 1}"))",
     job.options["batch"] = "train.batch";
     REQUIRE(trainer.check(job).size() == 1);
     CHECK_THAT(trainer.check(job)[0].what, Contains("got 'train.batch', which the space does not ask for"));
+    for (const hpo::Value& odd : {hpo::Value{0.5}, hpo::Value{std::string{"large"}}, hpo::Value{true}}) {
+        job.params.insert_or_assign("train.batch", odd);
+        REQUIRE(trainer.check(job).size() == 1);
+        CHECK(trainer.check(job)[0].what == "got 'train.batch', whose value is " + hpo::json_text(odd) +
+                                                "; expected an int parameter, or a categorical one of whole numbers");
+    }
     job.options["batch"] = "";
     CHECK(trainer.check(job).size() == 2);
 }

@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: MIT
 // `hpo-tune estimate -- PROGRAM`, as far as it goes without PyTorch for CUDA. With it: tests/virtual_card/programs_test.py.
+#include <signal.h>
+
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/processes.hpp"
 
 using namespace hpo::test;
 
 namespace {
+
+template <class Done>
+bool wait_until(Done done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    return true;
+}
 
 CommandResult estimate_of(const Workshop& workshop, std::vector<std::string> words) {
     words.insert(words.begin(), {tool("hpo-tune"), "estimate"});
@@ -77,4 +94,28 @@ TEST_CASE("a card that is not there is for looking, and for a rehearsal") {
     const CommandResult three = run_command(workshop, {tool("hpo-tune"), "doctor", "--card", "T4", "--cards", "3"});
     CHECK(three.out.find("cuda:2: T4, 14.56 GiB free of 14.56 GiB") != std::string::npos);
     CHECK(error_of({"doctor", "--card", "T4", "--cards", "17"}).find("a number from 1 to 16") != std::string::npos);
+}
+
+TEST_CASE("a signal to an estimate of a program leaves neither a folder nor a process") {
+    const Workshop workshop;
+    const std::filesystem::path temporary = workshop.path("tmp");  // below the current folder, so the program writes there itself
+    std::filesystem::create_directory(temporary);
+    workshop.write("s.lua", R"(local hpo = require "hpo"
+return hpo.study { name = "s", trainer = hpo.command { "/bin/sh", "-c", "touch began; sleep 300" },
+  objective = { metric = "loss", direction = "minimize" }, space = function(trial) trial:float("x", 0, 1) end })");
+    const auto [by_script, signal] = GENERATE(std::pair{true, SIGTERM}, std::pair{true, SIGINT}, std::pair{true, SIGKILL},
+                                              std::pair{false, SIGTERM}, std::pair{false, SIGINT});
+    CAPTURE(by_script, signal);
+    std::vector<std::string> words{"/usr/bin/env", "TMPDIR=" + temporary.string(), tool("hpo-tune"), "estimate", "--card", "T4"};
+    if (by_script) words.insert(words.begin() + 4, "s.lua");
+    else words.insert(words.end(), {"--", "/bin/sh", "-c", "touch began; sleep 300"});
+    const pid_t running = start_command(workshop, words);
+    REQUIRE(wait_until([&] { return std::filesystem::exists(workshop.path("began")); }));
+    CHECK_FALSE(std::filesystem::is_empty(temporary));
+    const auto family = hpo::tests::family_of(running);
+    ::kill(running, signal);
+    const CommandResult ended = finish_command(workshop, running);
+    CHECK(ended.status != 0);
+    CHECK(wait_until([&] { return std::filesystem::is_empty(temporary); }));
+    for (const pid_t each : family) CHECK(wait_until([&] { return !hpo::tests::is_alive(each); }));
 }

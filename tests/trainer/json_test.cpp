@@ -68,6 +68,7 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
                         .memory = {{.name = "oom", .seconds = 1.5, .step = 7, .reading = full_reading()}},
                         .peak_allocated = 10,
                         .peak_reserved = 11,
+                        .heard_verdict = true,
                         .approximate = true,
                         .attributes = {{"key", "{\"a\": 1}"}},
                         .worker_pid = 4242,
@@ -78,6 +79,7 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
     CHECK(std::signbit(got.values[1]));
     CHECK(got.peak_allocated == sent.peak_allocated);
     CHECK(got.peak_reserved == sent.peak_reserved);
+    CHECK(got.heard_verdict);
     CHECK(got.approximate);
     CHECK(got.attributes == sent.attributes);
     CHECK(got.worker_pid == 4242);
@@ -90,7 +92,7 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
     REQUIRE(got.failure);
     CHECK(encode(*got.failure) == encode(*sent.failure));
     CHECK(got.failure->message == sent.failure->message);
-    CHECK(encode(sent).size() == 11);
+    CHECK(encode(sent).size() == 12);
     CHECK(encode(*sent.failure).size() == 12);
     CHECK(encode(full_reading()).size() == 8);
 }

@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -13,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "hpo/base/temporary_folder.hpp"
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
 #include "hpo/trainer/json.hpp"
@@ -23,26 +22,6 @@
 
 namespace hpo::tools {
 namespace {
-
-/// An empty folder that goes with this object.
-class Scratch {
-public:
-    Scratch() {
-        std::string name = (std::filesystem::temp_directory_path() / "hpo-check-plugin-XXXXXX").string();
-        if (!::mkdtemp(name.data())) throw Error{Errc::usage, name + ": cannot be made; expected a folder for temporary files"};
-        path_ = name;
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
 
 /// A value as a command line writes it, for a parameter.
 Value value_of(const TrainerParameter& parameter, const std::string& text) {
@@ -155,7 +134,7 @@ void check_plugin_here(const std::string& name, const PluginFolders& folders, co
                 const auto make = [&] { return load_trainer(name, folders); };
                 report.problems = testing::TrainerContract{make, job}.violations(step);
                 step("saved models and checkpoints");
-                const Scratch scratch;
+                const TemporaryFolder scratch{"hpo-check-plugin"};
                 if (report.problems.empty()) report.problems = testing::saving_contract_violations(make, job, scratch.path());
             }
         }

@@ -62,7 +62,7 @@ private:
     [[nodiscard]] std::size_t base_for(const std::vector<double>& numbers) const;
     /// The first round goes by the ratios of sizes. Each further one goes by the sizes that the others' partners of the round before tell
     /// for the recording `other`. With few recordings there is the first one alone.
-    [[nodiscard]] const Partners& partners(std::size_t one, std::size_t other, int round = last_round) const;
+    [[nodiscard]] const Partners& partners(std::size_t one, std::size_t other, int round) const;
 
     static constexpr int last_round = 2;
     SizeTerms terms_;

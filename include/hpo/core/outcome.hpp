@@ -42,6 +42,7 @@ struct AttemptOutcome {
     std::optional<std::int64_t> peak_allocated;
     std::optional<std::int64_t> peak_reserved;
     bool prunes_itself = false;  ///< of kind stopped: nobody asked for it, but the trial found itself not worth finishing
+    bool heard_verdict = false;  ///< with prunes_itself: its latest question was answered with the pruner's verdict that it should end
     bool approximate = false;    ///< the plan changed the computation beyond rounding (batch norm over micro-batches)
     Attributes attributes;       ///< the trainer's own, for the trial's user attributes
     std::string log;             ///< what the attempt wrote; a long log is cut in the middle

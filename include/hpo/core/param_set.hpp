@@ -35,6 +35,9 @@ public:
     }
     /// The parameter as a number; truth values are 0 and 1. Returns nullopt if it is absent or a text.
     [[nodiscard]] std::optional<double> number(std::string_view name) const;
+    /// The value of an int parameter, or of a categorical one whose value is a whole number. Returns nullopt for any other, and if there is
+    /// none of that name.
+    [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view name) const;
     /// Adds a parameter, or replaces its value if it is already there.
     void set(Param param);
     /// Reserves space for `count` parameters in all.

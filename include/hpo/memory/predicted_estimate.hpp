@@ -27,14 +27,14 @@ inline constexpr const char* uncertainty_part = "uncertainty";
     return estimate.need.value_or(0) - bytes_of_part(estimate, margin_part);
 }
 
-/// What errors of an estimate are multiplied with, as logarithms, to be like those of others of its kind: an error that is within a wide
-/// uncertainty counts as one within a narrow one. 1 for an estimate that has no part of this name.
+/// The factor that makes errors of estimates comparable. It multiplies an error's logarithm. So an error within a wide uncertainty counts
+/// like an error within a narrow one. It is 1 for an estimate without an uncertainty_part.
 [[nodiscard]] double error_unit(const Estimate& estimate);
 
 /// The estimate from a prediction, increased by the prediction's own uncertainty and by `margin`.
 ///
-/// Its confidence is 0.98 if the source claims no uncertainty: of 52 configurations, one was predicted more than 0.1 % too low. Else it is
-/// 0.9: an uncertainty bounds the error of nine configurations in ten.
+/// If the source claims no uncertainty, the confidence is 0.98. Of 52 configurations, one was predicted more than 0.1 % too low. Else the
+/// confidence is 0.9, because an uncertainty bounds the error of nine configurations in ten.
 [[nodiscard]] Estimate predicted_estimate(const PeakPrediction& prediction, double margin);
 
 }  // namespace hpo::memory

@@ -112,6 +112,7 @@ struct JsonMembers<AttemptOutcome> {
                                      JsonMember{"peak_allocated", &R::peak_allocated},
                                      JsonMember{"peak_reserved", &R::peak_reserved},
                                      JsonMember{"prunes_itself", &R::prunes_itself},
+                                     JsonMember{"heard_verdict", &R::heard_verdict},
                                      JsonMember{"approximate", &R::approximate},
                                      JsonMember{"attributes", &R::attributes},
                                      JsonMember{"worker_pid", &R::worker_pid},

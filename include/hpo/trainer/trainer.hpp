@@ -48,7 +48,7 @@ struct TrainerJob {
     /// For `predict`: bytes of cuBLAS's workspace in each thread on the predicted CUDA device. Nullopt: LibTorch's default for most
     /// devices.
     std::optional<std::int64_t> cublas_workspace_bytes;
-    /// For `predict`: what the CUDA context takes there. Nullopt: it is not known.
+    /// What the CUDA context takes there: for `predict`, and for a measured peak that must be seen from outside. Nullopt: it is not known.
     std::optional<std::int64_t> cuda_context_bytes;
 
     /// For `run`: other attempts wait for memory. As soon as training has shown its peak, the attempt should cap itself there and tell the

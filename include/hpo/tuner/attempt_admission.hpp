@@ -26,8 +26,7 @@ namespace hpo::tuner {
 
 /// Copies the effective batch from the parameters into a plan, if the study names such a parameter and the trial has it.
 inline void copy_effective_batch(const ParamSet& params, const TuneOptions& options, ExecutionPlan& plan) {
-    const auto batch = params.number(options.effective_batch_parameter);
-    if (batch) plan.effective_batch = static_cast<std::int64_t>(*batch);
+    if (const auto batch = params.whole_number(options.effective_batch_parameter)) plan.effective_batch = batch;
 }
 
 /// Asks the guard about attempts before they are launched. It gets the evidence that the guard wants from the executor.

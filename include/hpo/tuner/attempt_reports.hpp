@@ -9,6 +9,7 @@
 #include "hpo/pruner/concept.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/asking/live_params.hpp"
+#include "hpo/tuner/attempt_admission.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/devices/devices.hpp"
 #include "hpo/tuner/devices/reservation.hpp"
@@ -39,7 +40,12 @@ public:
 
     Suggestion on_suggest(std::int64_t number, const std::string& name, const std::string& distribution) override {
         if (Replays::is_replay(number) || !options_.asks_while_running()) return ExecutorEvents::on_suggest(number, name, distribution);
-        return live_params_.suggest(number, name, distribution);
+        Suggestion answer = live_params_.suggest(number, name, distribution);
+        Trial& trial = books_.trial(number);
+        Attempt& attempt = trial.attempts.back();
+        if (name == options_.effective_batch_parameter && !attempt.plan.effective_batch)
+            copy_effective_batch(params_of(trial, attempt), options_, attempt.plan);  // a retry may run it in smaller pieces
+        return answer;
     }
 
     void on_memory(std::int64_t number, const MemoryMark& mark) override {
@@ -58,7 +64,8 @@ protected:
     [[nodiscard]] std::string take_prune_reason(std::int64_t number, const AttemptOutcome& outcome) {
         std::string reason = std::exchange(prune_reasons_[number], {});
         if (options_.asks_while_running() && !outcome.prunes_itself) return {};
-        return reason.empty() && outcome.prunes_itself ? "the program pruned the trial itself" : reason;
+        const bool by_own_rule = outcome.prunes_itself && (reason.empty() || !outcome.heard_verdict);
+        return by_own_rule ? "the program pruned the trial itself" : reason;
     }
     /// Call it once a trial has ended. If it asked for its parameters, it keeps only those.
     void settle(std::int64_t number) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "tune/card/known_cards.hpp"
@@ -54,7 +55,7 @@ AskedCard asked_card(const CardWords& words) {
         card.context_bytes = std::int64_t{named->context_mebibytes} << 20;
         card.context_from = "as others saw it on this card";
     } else {
-        card.context_bytes = guessed_context_bytes;
+        card.context_bytes = allocator::usual_cuda_overheads({}).context_bytes;
         card.context_from = "a guess; --context gives another";
     }
     if (card.context_bytes >= card.bytes)

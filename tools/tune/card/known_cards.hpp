@@ -49,9 +49,6 @@ inline constexpr std::array<KnownCard, 25> known_cards{{
 }};
 static_assert(std::ranges::is_sorted(known_cards, {}, &KnownCard::gibibytes));
 
-/// What the CUDA context is taken to be on a card of which nobody told it.
-inline constexpr std::int64_t guessed_context_bytes = std::int64_t{500} << 20;
-
 /// The card of a program that names none.
 inline constexpr std::string_view usual_card = "A100-80GB";
 

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
 #include "hpo/base/error.hpp"
+#include "hpo/device/card_figures.hpp"
 #include "support/installation.hpp"
 #include "tune/card/known_cards.hpp"
 
@@ -30,21 +30,6 @@ void load_card(worker::Environment& environment, const std::filesystem::path& fo
     worker::set_variable(environment, "LD_PRELOAD", others && !others->empty() ? card + ":" + *others : card);
 }
 
-/// The value of a key in the card's figures; empty: it is not there.
-std::string figure(const std::string& figures, const std::string& key) {
-    const std::string all = ";" + figures + ";";
-    const std::size_t found = all.find(";" + key + "=");
-    if (found == std::string::npos) return {};
-    const std::size_t begin = found + key.size() + 2;
-    return all.substr(begin, all.find(';', begin) - begin);
-}
-
-std::int64_t read_number(const std::string& text) {
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
-
 /// "NVIDIA GeForce RTX 4090" is an RTX-4090.
 bool names(const std::string& told, std::string_view known) {
     std::string words{known};
@@ -52,10 +37,15 @@ bool names(const std::string& told, std::string_view known) {
     return (told + " ").find(words + " ") != std::string::npos;
 }
 
+/// The card of that name, or the end.
+auto find_named(const PredictedCard& like) {
+    return std::ranges::find_if(known_cards, [&](const KnownCard& each) { return !like.name.empty() && names(like.name, each.name); });
+}
+
 /// The card of that name, or else of that architecture, or else the usual one.
 const KnownCard& most_alike(const PredictedCard& like) {
     const auto wanted = [&](auto&& is_it) { return std::ranges::find_if(known_cards, is_it); };
-    auto found = wanted([&](const KnownCard& each) { return !like.name.empty() && names(like.name, each.name); });
+    auto found = find_named(like);
     if (found == known_cards.end() && like.capability) {
         const int capability = like.capability->major * 10 + like.capability->minor;
         found = wanted([&](const KnownCard& each) { return each.capability == capability; });
@@ -80,14 +70,20 @@ bool is_on_virtual_card() { return ::dlsym(RTLD_DEFAULT, "hpo_virtual_card_use")
 
 void quieten_card_of_children() {
     const char* const figures = std::getenv(card_variable);
-    if (!is_on_virtual_card() || figures == nullptr || figure(figures, "quiet") == "1") return;
+    if (!is_on_virtual_card() || figures == nullptr || device::card_figure(figures, "quiet") == "1") return;
     ::setenv(card_variable, (std::string{figures} + ";quiet=1").c_str(), 1);
 }
 
 std::optional<std::int64_t> virtual_context_bytes() {
     const char* const figures = std::getenv(card_variable);
     if (!is_on_virtual_card() || figures == nullptr) return std::nullopt;
-    return read_number(figure(figures, "context"));
+    return device::card_figure_number(figures, "context");
+}
+
+std::optional<std::int64_t> told_context_bytes(const PredictedCard& like) {
+    const auto found = find_named(like);
+    if (found == known_cards.end() || found->context_mebibytes == 0) return std::nullopt;
+    return std::int64_t{found->context_mebibytes} << 20;
 }
 
 void begin_on_card(const AskedCard& card, const std::vector<std::string>& words) {
@@ -111,12 +107,12 @@ void begin_on_card(const AskedCard& card, const std::vector<std::string>& words)
 
 AskedCard card_of_figures(const std::string& figures) {
     AskedCard card{.name = "virtual card"};
-    if (const std::string name = figure(figures, "name"); !name.empty()) card.name = name;
-    if (const std::string text = figure(figures, "capability"); !text.empty()) card.capability = static_cast<int>(read_number(text));
-    if (const std::string text = figure(figures, "multiprocessors"); !text.empty())
-        card.multiprocessors = static_cast<int>(read_number(text));
-    card.bytes = read_number(figure(figures, "memory"));
-    card.context_bytes = read_number(figure(figures, "context"));
+    if (const auto name = device::card_figure(figures, "name"); !name.empty()) card.name = name;
+    const auto number = [&](const char* key, int usual) { return static_cast<int>(device::card_figure_number(figures, key, usual)); };
+    card.capability = number("capability", card.capability);
+    card.multiprocessors = number("multiprocessors", card.multiprocessors);
+    card.bytes = device::card_figure_number(figures, "memory");
+    card.context_bytes = device::card_figure_number(figures, "context");
     return card;
 }
 

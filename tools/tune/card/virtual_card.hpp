@@ -35,6 +35,9 @@ struct PredictedCard {
     std::optional<allocator::ComputeCapability> capability{};
 };
 
+/// What others saw the CUDA context take of a card of that name, as for a card that a person asks for; nullopt: nobody told.
+[[nodiscard]] std::optional<std::int64_t> told_context_bytes(const PredictedCard& like);
+
 /// A virtual card like another, but without a limit, for workers that predict. Throws Error{no_device} if no virtual card was built.
 [[nodiscard]] worker::PoolConfig::VirtualCard card_for_predictions(const PredictedCard& like);
 

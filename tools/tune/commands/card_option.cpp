@@ -23,17 +23,20 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+/// Behind "--" are the words of a program.
+Words::const_iterator end_of_own(const Words& words) { return std::ranges::find(words, "--"); }
 Words::const_iterator find_option(const Words& words, const std::string& option) {
-    return std::ranges::find_if(words, [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
+    return std::find_if(words.begin(), end_of_own(words),
+                        [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
 }
-bool given(const Words& words, const std::string& option) { return find_option(words, option) != words.end(); }
+bool given(const Words& words, const std::string& option) { return find_option(words, option) != end_of_own(words); }
 
 /// The value of an option, in "--option VALUE" or "--option=VALUE"; nullopt if it is not there. Throws Error if no value follows.
 std::optional<std::string> value_of(const Words& words, const std::string& option) {
     const auto found = find_option(words, option);
-    if (found == words.end()) return std::nullopt;
+    if (found == end_of_own(words)) return std::nullopt;
     if (*found != option) return found->substr(option.size() + 1);
-    if (found + 1 == words.end()) throw Error{Errc::usage, option + ": expected a value behind it"};
+    if (found + 1 == end_of_own(words)) throw Error{Errc::usage, option + ": expected a value behind it"};
     return *(found + 1);
 }
 
@@ -82,6 +85,8 @@ void begin_on_asked_card(Words words) {
     constexpr std::array<std::string_view, 5> able{"check", "doctor", "estimate", "trace", "run"};
     if (words.empty() || std::ranges::find(able, words[0]) == able.end()) return;
     const auto name = take_option(words, "--card");
+    if (!name && given(words, "--cards"))
+        throw Error{Errc::usage, "--cards: has no effect without a card that is not there; name one with --card, or leave it out"};
     if (!name) return;
     if (name->empty()) throw Error{Errc::usage, "--card: expected a card, such as RTX-4090, or a size, such as 24GiB"};
     AskedCard card = asked_card({.card = *name, .context = {}});
@@ -93,9 +98,9 @@ void begin_on_asked_card(Words words) {
         throw bad_value("--device-memory", *memory, "at most the card's " + format_bytes(card.bytes));
     if (words[0] == "run" && !given(words, "--rehearse")) refuse_training_on_virtual_card("--card " + *name + ": ");
     if (words[0] != "doctor") {
-        if (!device) words.insert(words.end(), {"--device", "cuda"});
+        if (!device) words.insert(end_of_own(words), {"--device", "cuda"});
         // The whole card, whatever the script gives its trials of another device. A trace has no limit.
-        if (words[0] != "trace" && !memory) words.insert(words.end(), {"--device-memory", std::to_string(card.bytes)});
+        if (words[0] != "trace" && !memory) words.insert(end_of_own(words), {"--device-memory", std::to_string(card.bytes)});
     }
     begin_on_card(card, words);
 }

@@ -15,12 +15,12 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
+#include "hpo/base/temporary_folder.hpp"
 #include "support/json.hpp"
 #include "support/screen.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
-#include "tune/models/private_folder.hpp"
 #include "tune/program/per_values.hpp"
 #include "tune/program/program_answer.hpp"
 #include "tune/program/program_report.hpp"
@@ -117,7 +117,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     app.add_option("--device-memory", options.device_memory, "a card of this size, such as 24GiB, as PyTorch reports it")
         ->type_name("SIZE")
         ->check(not_empty("SIZE"));
-    app.add_option("--context", options.context, "what the CUDA context takes of the card (default: what others saw on it, or 500MiB)")
+    app.add_option("--context", options.context, "what the CUDA context takes of the card (default: what others saw on it, or 600MiB)")
         ->type_name("SIZE")
         ->check(not_empty("SIZE"));
     app.add_option("--cards", options.cards, "so many equal cards")->check(CLI::Range(1, 16))->capture_default_str();
@@ -154,7 +154,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
 
     if (!options.per.empty() && !options.snapshot.empty())
         throw Error{Errc::usage, "--snapshot is of one run; leave out --per, or ask for one value"};
-    const PrivateFolder folder;
+    const TemporaryFolder folder{"hpo-tune"};
     ProgramRun run = wanted_run(options, std::move(program));
     run.folder = folder.path();
     std::optional<tools::Screen> screen;

@@ -12,6 +12,7 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/allocator/trace_timeline.hpp"
 #include "hpo/base/new_file.hpp"
+#include "hpo/base/temporary_folder.hpp"
 #include "hpo/failure/failure_line.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
@@ -21,7 +22,6 @@
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/device/surroundings.hpp"
-#include "tune/models/private_folder.hpp"
 #include "tune/prediction/shown_trace.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 #include "tune/settings/proposals.hpp"
@@ -128,7 +128,7 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
     sampler::Random random;
     const History nothing{settings.description().name, {}, {}, {}};
     const Seed seed{static_cast<std::uint64_t>(settings.whole("seed", 0))};
-    const PrivateFolder folder;
+    const TemporaryFolder folder{"hpo-tune"};
     Job job{.study = settings.description().name,
             .params = suggest_params(random, settings.probe_space(), TrialContext{0, nothing}, seed, settings.fixed()),
             .seed = seed.value,

@@ -182,7 +182,7 @@ ChosenTrial chosen_trial(const Settings& settings, const TryOptions& options, co
     note_unused_fixed(settings, params);
     plan.device = device;
     if (!plan.effective_batch) plan.effective_batch = unsearched_batch(settings, info);
-    if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
+    if (const auto batch = params.whole_number(info.effective_batch_parameter)) plan.effective_batch = batch;
     if (options.micro_batch > 0) plan.micro_batch = options.micro_batch;
     return {trial_number, std::move(params), std::move(plan)};
 }

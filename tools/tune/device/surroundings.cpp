@@ -249,6 +249,7 @@ void describe_device(worker::PoolConfig& config, const Settings& settings, const
     config.cuda_context_bytes = virtual_context_bytes();
     if (!info.uses_cuda && !info.open_ended) return;
     if (info.open_ended) {
+        if (!config.cuda_context_bytes) config.cuda_context_bytes = told_context_bytes(like);
         config.prediction_timeout = std::chrono::seconds{50};  // a program runs, and heartbeats wait for it
         config.question_memory_bytes = 0;                      // a limit would be the program's, too
     }

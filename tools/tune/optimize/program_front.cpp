@@ -153,8 +153,13 @@ bool ProgramFront::wants_stop() {
 std::optional<std::string> ProgramFront::gone() {
     if (connection_) (void)wants_stop();
     if (connection_) return std::nullopt;
+    const auto how = how_it_ended();
+    return "the program closed its connection" + (how ? ": " + *how : std::string{});
+}
+
+std::optional<std::string> ProgramFront::how_it_ended() {
     const auto exit = program_->wait(std::chrono::milliseconds{poll_milliseconds});
-    return "the program closed its connection" + (exit ? ": " + worker::exit_text(*exit) : std::string{});
+    return exit ? std::optional{worker::exit_text(*exit)} : std::nullopt;
 }
 
 ParamSet ProgramFront::proposed(std::int64_t trial) {

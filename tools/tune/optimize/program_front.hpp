@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/base/temporary_folder.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/sampler/concept.hpp"
@@ -14,7 +15,6 @@
 #include "hpo/worker/environment.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 #include "support/json.hpp"
-#include "tune/models/private_folder.hpp"
 #include "tune/optimize/optimize_call.hpp"
 #include "tune/serve/request_lines.hpp"
 
@@ -51,8 +51,10 @@ public:
     void ended(const std::string& why, const std::string& message);
     /// True once the program wants no further trial.
     [[nodiscard]] bool wants_stop();
-    /// How the program ended, if it did so during the call.
+    /// That the program has left the call, and how it ended. Returns nullopt while it is there.
     [[nodiscard]] std::optional<std::string> gone();
+    /// How the program ended: "signal 9". Returns nullopt if it does not end within a tenth of a second.
+    [[nodiscard]] std::optional<std::string> how_it_ended();
     /// The parameters that the program's own sampler draws before a trial.
     [[nodiscard]] ParamSet proposed(std::int64_t trial);
     /// The value that the program's own sampler draws for one parameter, in the internal representation.
@@ -80,7 +82,7 @@ private:
     /// Only one process of the program has its study run.
     void turn_others_away();
 
-    PrivateFolder folder_;
+    TemporaryFolder folder_{"hpo-tune"};
     worker::Descriptor listener_, connection_;
     std::vector<worker::Descriptor> turned_away_;
     std::optional<RequestLines> lines_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
@@ -75,9 +76,10 @@ worker::Process start(const ProgramRun& run, const worker::LogFile& output) {
 }
 
 /// While it lives, processes that the program leaves become children of this one, whatever group they are in. Then they are ended.
+/// Children that were there before are left alone.
 class Subreaper {
 public:
-    Subreaper() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+    Subreaper() : others_{children()} { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
     Subreaper(const Subreaper&) = delete;
     Subreaper& operator=(const Subreaper&) = delete;
     ~Subreaper() {
@@ -86,17 +88,23 @@ public:
     }
 
 private:
-    static void end_children();
+    static std::vector<pid_t> children() {
+        std::ifstream list{"/proc/self/task/" + std::to_string(::getpid()) + "/children"};
+        return {std::istream_iterator<pid_t>{list}, {}};
+    }
+    void end_children() const;
+
+    std::vector<pid_t> others_;
 };
 
-void Subreaper::end_children() {
-    const std::string list = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
+void Subreaper::end_children() const {
     for (int round = 0; round < 100; ++round) {  // those of a child that is ended are adopted
-        std::ifstream children{list};
         bool any = false;
-        for (pid_t each = 0; children >> each; any = true) {
+        for (const pid_t each : children()) {
+            if (std::ranges::find(others_, each) != others_.end()) continue;
             ::kill(each, SIGKILL);
             ::waitpid(each, nullptr, 0);
+            any = true;
         }
         if (!any) return;
     }

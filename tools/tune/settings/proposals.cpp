@@ -298,7 +298,7 @@ ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, cons
     plan.device = device;
     inherit_allocator_settings(plan);
     plan.effective_batch = unsearched_batch(settings, info);
-    if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
+    if (const auto batch = params.whole_number(info.effective_batch_parameter)) plan.effective_batch = batch;
     return plan;
 }
 

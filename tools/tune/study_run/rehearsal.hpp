@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "hpo/base/temporary_folder.hpp"
 #include "hpo/tuner/options.hpp"
-#include "tune/models/private_folder.hpp"
 #include "tune/settings/settings.hpp"
 
 namespace hpo::tune {
@@ -41,7 +41,7 @@ public:
     explicit RehearsalStore(StudyArguments& arguments);
 
 private:
-    PrivateFolder folder_;
+    TemporaryFolder folder_{"hpo-tune"};
 };
 
 }  // namespace hpo::tune

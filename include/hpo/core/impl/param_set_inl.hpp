@@ -28,6 +28,12 @@ HPO_INLINE std::optional<double> ParamSet::number(std::string_view name) const {
     return std::nullopt;
 }
 
+HPO_INLINE std::optional<std::int64_t> ParamSet::whole_number(std::string_view name) const {
+    const auto found = value(name);
+    const auto* const whole = found ? get_if<std::int64_t>(&*found) : nullptr;
+    return whole ? std::optional{*whole} : std::nullopt;
+}
+
 HPO_INLINE void ParamSet::set(Param param) {
     for (Param& present : params_) {
         if (present.name == param.name) {
