@@ -6,6 +6,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "tools/slow_bowl.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -444,6 +445,19 @@ TEST_CASE("a run keeps its predictions for the next one, and asks anew for those
     sql("UPDATE hpo_predictions SET prediction = '{\"need\": -7}'");
     CHECK(run("24") == 0);
     CHECK(sql("SELECT DISTINCT estimate_source FROM hpo_attempts") == "[['dry_run']]\n");
+}
+
+TEST_CASE("estimate says nothing of micro-batches where the trainer has no batch") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", slow_bowl({.trials = 1}));
+    const std::vector<std::string> asked{"estimate", "bowl.lua", "--device-memory", "4MiB", "--guard", "limit:bytes=1MiB", "--fix", "x=1"};
+    const auto one = tune(workshop, asked);
+    INFO(one.error);
+    CHECK(one.status == 0);
+    CHECK_THAT(one.out, Contains("\nfits\n") && !Contains("micro-batch"));
+    std::vector<std::string> per = asked;
+    per.insert(per.end(), {"--per", "x"});
+    CHECK_THAT(tune(workshop, per).out, Contains("required") && !Contains("micro-batch"));
 }
 
 TEST_CASE("estimate says what no digit hides, and nothing of what nobody knows") {

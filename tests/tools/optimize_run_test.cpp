@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <SQLiteCpp/Database.h>
 #include <signal.h>
 
 #include <chrono>
@@ -55,6 +56,12 @@ def asks_never(trial):
 def asks_at_the_better_step(trial):
     return judged(trial, lambda step: step == 1)
 
+def own_rule(trial):
+    trial.report(trial.suggest_int("worse", 0, 0) + trial.number, 0)
+    if trial.number >= 2:
+        raise Pruned
+    return trial.number
+
 def asks_always(trial):
     return judged(trial, lambda step: True)
 
@@ -69,6 +76,17 @@ def hungry(trial):
         held[i] = 1
     time.sleep(0.3)
     return size
+
+def split(trial):
+    import hpo
+    batch = trial.suggest_categorical("batch", [8, 64])
+    micro = hpo.plan().micro_batch or batch
+    if micro > 16:
+        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.69 GiB of which 1.02 GiB is free.")
+    return micro
+
+def unsplit(trial):
+    return trial.suggest_float("batch", 1, 2)
 
 def mistaken(trial):
     trial.suggest_float("x", 0, 1)
@@ -162,7 +180,90 @@ TEST_CASE("an objective is pruned only where it asks, after the step that it rep
         CHECK(trial.state == (pruned ? hpo::TrialState::pruned : hpo::TrialState::complete));
         CHECK(trial.intermediate.size() == (pruned ? 1U : 3U));
         CHECK(trial.user_attributes.contains("prune_reason") == pruned);
+        if (pruned) CHECK_THAT(trial.user_attributes.at("prune_reason"), Contains("percentile 50"));
     }
+}
+
+TEST_CASE("a trial that its program pruned by its own rule says so, although the pruner would have ended it, too") {
+    const Objectives folder;
+    const auto ran = folder.run("own_rule", {"--trials", "6", "--workers", "1", "--pruner", "median:startup_trials=2"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    std::size_t pruned = 0;
+    for (const hpo::Trial& trial : folder.trials("own_rule")) {
+        if (trial.state != hpo::TrialState::pruned) continue;
+        ++pruned;
+        CHECK(trial.user_attributes.at("prune_reason") == R"("the program pruned the trial itself")");
+    }
+    CHECK(pruned == 4);
+}
+
+namespace {
+
+/// A program without Optuna that calls optimize, and whose attempts are further runs of it.
+constexpr const char* caller = R"(import json, os, socket, sys
+if "HPO_REPORT_FD" in os.environ:
+    os.write(int(os.environ["HPO_REPORT_FD"]), b'{"value": 1}\n')
+    sys.exit()
+front = socket.socket(socket.AF_UNIX)
+front.connect(os.environ["HPO_FRONT"])
+heard = front.makefile()
+def say(message):
+    front.sendall(json.dumps(message).encode() + b"\n")
+say({"op": "optimize", "call": 0, "program": "caller.py", "objective": "f", "study": None, "store": None, "directions": ["minimize"],
+     "trials": 2, "seconds": None, "sampler": {"name": "random", "options": {}}, "pruner": {"name": "none", "options": {}}, "jobs": 1,
+     "catch": [], "forks": False, "why_not": "it is a test", "fork_socket": None, "says_ready": True})
+for line in heard:
+    message = json.loads(line)
+    if message["op"] == "opened":
+        say({"op": "ready"})
+    if message["op"] == "finished":
+        say({"op": "seen"})
+    if message["op"] in ("ended", "refused"):
+        print(message["op"], message.get("message", ""))
+        sys.exit(message["op"] == "refused")
+)";
+
+CommandResult run_caller(const Workshop& folder, const std::vector<std::string>& options = {}) {
+    folder.write("caller.py", caller);
+    std::vector<std::string> words{tool("hpo-tune"), "run", "--progress", "none"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", "python3", "caller.py"});
+    return run_command(folder, words);
+}
+
+}  // namespace
+
+TEST_CASE("the command that goes on with a program's study has no option that the program needs not") {
+    const Workshop folder;
+    const auto ran = run_caller(folder, {"--workers", "1"});
+    INFO(ran.error << ran.out);
+    REQUIRE(ran.status == 0);
+    CHECK_THAT(ran.error, Contains("study caller: 2 complete") &&
+                              Contains("more trials: hpo-tune run --progress none --store hpo.db --study caller --trials 4 --workers 1 -- "
+                                       "python3 caller.py\n"));
+}
+
+TEST_CASE("a program hears why its study is refused, whatever is wrong with the options") {
+    const Workshop folder;
+    const auto ran = run_caller(folder, {"--sampler", "nonsense"});
+    CHECK(ran.status == 1);
+    CHECK_THAT(ran.error, Contains("hpo-tune: error: --sampler: unknown sampler 'nonsense'"));
+    CHECK_THAT(ran.out, Contains("refused --sampler: unknown sampler 'nonsense'"));
+}
+
+TEST_CASE("the look for a name that the store does not have waits as --store-wait says") {
+    const Workshop folder;
+    REQUIRE(run_caller(folder).status == 0);
+    SQLite::Database holder{folder.file("hpo.db"), SQLite::OPEN_READWRITE, 10'000};
+    holder.exec("PRAGMA locking_mode = EXCLUSIVE");
+    holder.exec("BEGIN EXCLUSIVE");
+    holder.exec("UPDATE studies SET study_name = study_name");
+    const auto ran = run_caller(folder, {"--store-wait", "300ms"});
+    INFO(ran.error << ran.out);
+    CHECK(ran.status == 1);
+    CHECK_THAT(ran.error, Contains("store 'hpo.db': locked for more than 300 ms"));
+    holder.exec("ROLLBACK");
 }
 
 TEST_CASE("what cannot be run says which objective it is, and what would be right") {
@@ -184,6 +285,11 @@ TEST_CASE("what cannot be run says which objective it is, and what would be righ
     refused({"train.py:two", "--python", "no-such-python"}, "no-such-python");
     refused({}, "expected SCRIPT, FILE.py:NAME, or -- PROGRAM ARGUMENTS");
     refused({"--", "no-such-program"}, "no-such-program");
+    refused({"train.py:two", "--plugin-timeout", "9s"}, "--plugin-timeout: has no effect: it is for trainers that are plugins");
+    refused({"--plugin-timeout", "9s", "--", "no-such-program"}, "--plugin-timeout: has no effect: it is for trainers that are plugins");
+    refused({"train.py:two", "--micro-batch-parameter", "m"},
+            "--micro-batch-parameter: has no effect: the program asks for its parameters");
+    refused({"--accumulate-parameter", "a", "--", "no-such-program"}, "--accumulate-parameter: has no effect: the program asks for");
     refused({"s.lua", "--metric", "loss"}, "--metric: it is for FILE.py:NAME");
     CHECK_FALSE(std::filesystem::exists(folder.path("hpo.db")));
 }
@@ -223,6 +329,27 @@ TEST_CASE("objectives that are too large for the device end alone, and the study
         }
     }
     CHECK(too_large > 0);
+}
+
+TEST_CASE("the batch of an objective is split, from its first trial on, and one that is no whole number is told once") {
+    const Objectives folder;
+    const auto ran = folder.run("split", {"--batch-parameter", "batch", "--trials", "5", "--workers", "1", "--seed", "0"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    std::set<std::size_t> attempts;
+    for (const hpo::Trial& trial : folder.trials("split")) {
+        CHECK(trial.state == hpo::TrialState::complete);
+        const bool is_large = *trial.params.number("batch") == 64;
+        CHECK(trial.values.at(0) == (is_large ? 16 : 8));
+        CHECK(trial.attempts.size() == (is_large ? 3U : 1U));
+        attempts.insert(trial.attempts.size());
+    }
+    CHECK(attempts.size() == 2);
+    const auto unsplit = folder.run("unsplit", {"--batch-parameter", "batch", "--trials", "3"});
+    CHECK(unsplit.status == 0);
+    CHECK(unsplit.error ==
+          "hpo-tune: note: the batch 'batch' has no effect: the program asks for float [1, 2]; expected an int parameter, or a "
+          "categorical one of whole numbers\n");
 }
 
 TEST_CASE("a Lua script names an objective, with a pruner, a recovery and its own options") {
@@ -276,6 +403,10 @@ TEST_CASE("whatever is killed, no trial is lost and no process is left") {
             // A copy whose program was killed is ended by its keeper. Only the trial that the test killed was ended from outside.
             if (attempt.failure && who != "a trial") CHECK_THAT(attempt.failure->message, !Contains("SIGKILL"));
         }
+        const bool is_known = who == "the program" && !trial.attempts.empty() && trial.attempts.back().failure;
+        if (is_known)
+            CHECK(trial.attempts.back().failure->message ==
+                  "the program that calls optimize ended (signal 9), and this trial's process ended with it");
     }
     CHECK(complete == 3);
     // The study goes on: what was running is run again.

@@ -95,6 +95,7 @@ public:
         (void)(*this)(R"({"op": "quit"})");
         return wait();
     }
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     int kill(int signal = SIGKILL) {
         ::kill(pid_, signal);
         return wait();

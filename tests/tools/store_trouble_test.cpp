@@ -13,6 +13,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "tools/serve_session.hpp"
 #include "tools/slow_bowl.hpp"
 
 using namespace hpo::test;
@@ -111,6 +112,28 @@ TEST_CASE("a run that begins on a full disk waits for room, says so once, and lo
     CHECK(ended.status == 0);
     CHECK(times(ended.error, "hpo-tune: note: store 'hpo.db': ") == 2);
     check_all_done_once(workshop);
+}
+
+TEST_CASE("a session waits for room on the disk as a run does, and then answers") {
+    const Workshop workshop;
+    const auto former = ::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    rlimit full = before;
+    full.rlim_cur = 20'000;  // enough for what the session says
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+    ServeSession session{workshop};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+    ::signal(SIGXFSZ, former);
+    session.send("{\"op\": \"create_study\", \"study\": \"s\", \"directions\": [\"minimize\"], \"store\": \"hpo.db\"}\n");
+    const bool told = has_said(workshop, "hpo-tune: note: store 'hpo.db': reading or writing failed");
+    REQUIRE(::prlimit(session.pid(), RLIMIT_FSIZE, &before, nullptr) == 0);
+    CHECK(told);
+    CHECK(session.receive().at("ok").get<bool>());
+    CHECK(session(R"({"op": "ask", "space": {"x": {"name": "FloatDistribution", "attributes": {"low": 0, "high": 1}}}})")
+              .at("ok")
+              .get<bool>());
+    CHECK(session.end() == 0);
 }
 
 TEST_CASE("a run waits for room on the disk, says so once, and loses nothing") {

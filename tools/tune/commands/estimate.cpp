@@ -131,8 +131,11 @@ public:
         const auto largest = estimator_.largest_micro_batch(params);
         json_["largest_micro_batch"] = largest_json(largest);
         json_["larger_need_no_more"] = largest ? Json(largest->larger_need_no_more) : Json(nullptr);
-        text_ += std::string{fits ? "fits; " : "does not fit; "} +
-                 (largest && largest->larger_need_no_more ? "" : "largest micro-batch that fits: ") + examples(largest, plan) + "\n";
+        text_ += fits ? "fits" : "does not fit";
+        if (estimator_.can_split(plan))
+            text_ +=
+                std::string{largest && largest->larger_need_no_more ? "; " : "; largest micro-batch that fits: "} + examples(largest, plan);
+        text_ += "\n";
         if (passes(largest, plan) > 1) text_ += several_passes;
     }
 
@@ -147,6 +150,7 @@ public:
         }
         Json rows = Json::array();
         bool has_several_passes = false;
+        bool can_split = false;
         std::vector<std::vector<std::string>> lines;
         for (const Value& value : values_of(*searched->distribution)) {
             const std::optional<ParamSet> params = typical.with(name, value);
@@ -163,11 +167,13 @@ public:
                             {"need_bytes", tools::or_null(need)},
                             {"largest_micro_batch", largest_json(largest)},
                             {"larger_need_no_more", largest ? Json(largest->larger_need_no_more) : Json(nullptr)}});
-            lines.push_back({display_text(value), need ? format_bytes(*need) : "not known", capacity_ ? examples(largest, plan) : ""});
+            const bool is_split = capacity_ && estimator_.can_split(plan);
+            lines.push_back({display_text(value), need ? format_bytes(*need) : "not known", is_split ? examples(largest, plan) : ""});
+            can_split = can_split || is_split;
             has_several_passes = has_several_passes || passes(largest, plan) > 1;
         }
         json_["per"] = {{"parameter", name}, {"rows", std::move(rows)}};
-        text_ += "\n" + table({name, "required", capacity_ ? "largest micro-batch" : ""}, lines);
+        text_ += "\n" + table({name, "required", can_split ? "largest micro-batch" : ""}, lines);
         if (has_several_passes) text_ += several_passes;
     }
 

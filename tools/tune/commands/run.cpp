@@ -162,6 +162,16 @@ void add_run(CLI::App& app, Actions& actions) {
                 throw Error{Errc::usage,
                             "command line: words behind --; expected them for FILE.py:NAME, or for a program without a script"};
         }
+        const bool asks_itself = is_program || names_objective(arguments->script);
+        if (asks_itself && command->count("--plugin-timeout") > 0)
+            throw Error{Errc::usage,
+                        "--plugin-timeout: has no effect: it is for trainers that are plugins, and a program is none; leave it out"};
+        for (const char* of_split : {"--micro-batch-parameter", "--accumulate-parameter"}) {
+            if (asks_itself && command->count(of_split) > 0)
+                throw Error{Errc::usage, std::string{of_split} +
+                                             ": has no effect: the program asks for its parameters itself, and "
+                                             "hpo.plan() tells it the micro-batch; leave it out"};
+        }
         if (is_program && *supervised)
             throw Error{Errc::usage, "--supervise: a program that calls optimize is not started again; leave it out"};
         require_real_card_or_rehearsal(options->rehearse);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include <iostream>
 #include <memory>
+#include <string>
 
 #include "hpo/base/error.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/serve/request_lines.hpp"
 #include "tune/serve/server.hpp"
+#include "tune/settings/settings.hpp"
 #include "tune/study_run/interrupts.hpp"
 
 namespace hpo::tune {
@@ -26,10 +29,18 @@ constexpr const char* protocol =
     "  {\"op\": \"enqueue\", \"params\": {\"x\": 0.5}}   {\"op\": \"best\"}   {\"op\": \"trials\"}   {\"op\": \"quit\"}\n\n"
     "The end of the input ends the session. Trials that were not told are then lost, and a later ask begins them again.\n";
 
-int serve() {
+constexpr const char* standard_wait = "10min";  // as long as a run waits
+
+int serve(const std::string& store_wait) {
     constexpr int idle_ms = 1000;
+    const auto most = require_timeout("--store-wait", store_wait);
     watch_interrupts();
-    Server server{[](const std::string& address) -> std::unique_ptr<Store> { return std::make_unique<store::Sqlite>(address); }};
+    const store::PatienceOptions patience{
+        .busy_timeout = most,
+        .failure_timeout = most,
+        .tell = [](const std::string& text) { std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << std::endl; },
+        .gives_up = was_interrupted};
+    Server server{[&](const std::string& address) -> std::unique_ptr<Store> { return std::make_unique<store::Sqlite>(address, patience); }};
     RequestLines lines{0};
     RequestLines::Line line;
     while (!server.has_quit() && !was_interrupted()) {
@@ -48,8 +59,13 @@ int serve() {
 
 void add_serve(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("serve", "Ask and tell for other programs: JSON lines on standard input and output");
+    auto store_wait = std::make_shared<std::string>(standard_wait);
+    command->add_option("--store-wait", *store_wait, "how long a request waits for a store that is locked, or whose disk is full or fails")
+        ->type_name("DURATION")
+        ->default_str(standard_wait)
+        ->check(not_empty("DURATION"));
     command->footer(std::string{protocol} + exit_codes);
-    actions.on(command, [] { return serve(); });
+    actions.on(command, [store_wait] { return serve(*store_wait); });
 }
 
 }  // namespace hpo::tune

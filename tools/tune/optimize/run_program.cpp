@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 #include "hpo/base/error.hpp"
@@ -12,6 +13,7 @@
 #include "support/terminal.hpp"
 #include "tune/optimize/optimize_call.hpp"
 #include "tune/optimize/program_front.hpp"
+#include "tune/settings/stored_study.hpp"
 #include "tune/study_run/interrupts.hpp"
 
 namespace hpo::tune {
@@ -23,10 +25,12 @@ std::string shown_program(const std::vector<std::string>& words) {
     return file == words.end() ? words.front() : *file;
 }
 
-/// A study in memory begins anew each time. So it gets a name that the store does not have.
-std::string unused_name(const std::string& store, const std::string& wanted) {
+/// A study in memory begins anew each time. So it gets a name that the store does not have. Waits for the store as the run will.
+std::string unused_name(const Settings& settings, const std::string& wanted) {
+    const std::string& store = settings.text("store");
     if (!std::filesystem::exists(store::file_of(store))) return wanted;
-    store::Sqlite file{store};
+    const auto tell = [](const std::string& text) { std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n"; };
+    store::Sqlite file{store, store_patience(settings, tell, was_interrupted)};
     const std::vector<Study> studies = file.studies();
     std::string name = wanted;
     for (int i = 2; std::ranges::any_of(studies, [&](const Study& study) { return study.name == name; }); ++i)
@@ -38,12 +42,10 @@ StudyArguments arguments_of(StudyArguments arguments, const OptimizeCall& call) 
     arguments.script = shown_program(arguments.program);
     arguments.accept_changed_options = true;  // another argument of the program is no other study
     if (!call.store.empty()) arguments.words.insert({"store", call.store});
-    std::string name = call.study.empty() ? std::filesystem::path{arguments.script}.stem().string() : call.study;
-    if (call.store.empty() && !arguments.words.contains("study")) {
-        const auto store = arguments.words.find("store");
-        name = unused_name(store == arguments.words.end() ? "hpo.db" : store->second, name);
-    }
+    const std::string name = call.study.empty() ? std::filesystem::path{arguments.script}.stem().string() : call.study;
     arguments.script_text = script_text(call, arguments.program, name);
+    if (call.store.empty() && !arguments.words.contains("study"))
+        arguments.script_text = script_text(call, arguments.program, unused_name(Settings{arguments}, name));
     return arguments;
 }
 
@@ -52,12 +54,21 @@ StudyArguments arguments_of(StudyArguments arguments, const OptimizeCall& call) 
 int run_program(const StudyArguments& arguments, const RunOptions& options) {
     watch_interrupts();
     ProgramFront front{arguments.program};
+    // The program hears of a study that was refused, and ends as it does for any error.
+    const auto say = [](const Error& error) { std::cerr << "hpo-tune: error: " << tools::on_one_line(error.what()) << "\n"; };
     while (const auto call = front.next_call()) {
+        std::optional<StudyRun> study;
         try {
-            // The program hears of a study that was refused, and ends as it does for any error.
-            (void)StudyRun{arguments_of(arguments, *call), options, &front, *call}.run();
+            study.emplace(arguments_of(arguments, *call), options, &front, *call);
         } catch (const Error& error) {
-            std::cerr << "hpo-tune: error: " << tools::on_one_line(error.what()) << "\n";
+            say(error);
+            front.refuse(error.what());
+            continue;
+        }
+        try {
+            (void)study->run();
+        } catch (const Error& error) {  // it has told the program
+            say(error);
         }
     }
     const int status = front.wait();

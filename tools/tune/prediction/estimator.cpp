@@ -89,7 +89,9 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
     return forecast;
 }
 
-bool Estimator::can_shrink() const { return std::find(info_.levers.begin(), info_.levers.end(), "micro_batch") != info_.levers.end(); }
+bool Estimator::can_split(const ExecutionPlan& plan) const {
+    return plan.effective_micro_batch() && std::ranges::find(info_.levers, "micro_batch") != info_.levers.end();
+}
 
 std::optional<bool> Estimator::fits(const ParamSet& params, const ExecutionPlan& plan) {
     const auto need = forecast(params, plan).estimate.need;
@@ -103,7 +105,7 @@ Fit Estimator::fit(const ParamSet& params) {
     if (!whole) return Fit::unknown;
     if (*whole) return Fit::as_it_is;
     const auto micro = tried.effective_micro_batch();
-    if (!can_shrink() || !micro || *micro <= 1) return Fit::never;
+    if (!can_split(tried) || *micro <= 1) return Fit::never;
     tried.micro_batch = 1;
     const auto least = fits(params, tried);
     return !least ? Fit::unknown : *least ? Fit::smaller : Fit::never;
@@ -111,7 +113,7 @@ Fit Estimator::fit(const ParamSet& params) {
 
 std::optional<LargestMicroBatch> Estimator::largest_micro_batch(const ParamSet& params) {
     const ExecutionPlan first = plan(params);
-    if (!can_shrink() || !first.effective_micro_batch() || !options_.capacity_bytes) return std::nullopt;
+    if (!can_split(first) || !options_.capacity_bytes) return std::nullopt;
     const auto with = [&](std::int64_t micro) {
         ExecutionPlan tried = first;
         tried.effective_batch = std::max(micro, first.effective_batch.value_or(micro));

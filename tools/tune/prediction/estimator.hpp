@@ -78,6 +78,8 @@ public:
     /// fits or nobody can predict it. Looks up to `most_examples`; where need stops growing before, to there.
     [[nodiscard]] std::optional<LargestMicroBatch> largest_micro_batch(const ParamSet& params);
     static constexpr std::int64_t most_examples = 65'536;
+    /// Whether a plan has a batch that the trainer could run in smaller micro-batches.
+    [[nodiscard]] bool can_split(const ExecutionPlan& plan) const;
 
     [[nodiscard]] const Options& options() const noexcept { return options_; }
     /// Predictions that were asked of workers; the others were known already.
@@ -94,7 +96,6 @@ public:
     [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }
 
 private:
-    [[nodiscard]] bool can_shrink() const;
     /// Nothing: nobody can predict it.
     [[nodiscard]] std::optional<bool> fits(const ParamSet& params, const ExecutionPlan& plan);
 

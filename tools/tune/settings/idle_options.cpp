@@ -31,6 +31,12 @@ std::vector<IdleOption> idle_options(const Settings& settings) {
     } else if (settings.text("device-wait").empty()) {
         idle.push_back({"device-interval", "the run does not wait for a GPU; device-wait lets it wait"});
     }
+    if (const auto& fallback = settings.fallback(); fallback && !fallback->bytes) {
+        const bool is_used = std::ranges::any_of(settings.devices(), [&](const DeviceWord& each) { return each.name == fallback->name; });
+        if (is_used) idle.push_back({"fallback-device", "the run uses " + fallback->name + " anyway"});
+        else if (finds_none && fallback->name == "cpu")
+            idle.push_back({"fallback-device", "this machine has no GPU, so the run uses the CPU anyway", true});
+    }
     if (settings.text("guard").starts_with("unlimited"))
         idle.push_back({"target-share", "the guard unlimited shrinks no trial", settings.all().at("guard").origin == "default"});
     if (settings.text("log").empty()) idle.push_back({"log-size", "there is no log; --log FILE begins one"});

@@ -28,7 +28,7 @@ std::vector<std::string> run_words(const Settings& settings, const std::map<std:
     if (typed.save_best == "true") command.emplace_back("--save-best");
     else if (!typed.save_best.empty()) command.push_back("--save-best=" + typed.save_best);
     if (typed.supervise) command.emplace_back("--supervise");
-    if (typed.accept_changed_options) command.emplace_back("--accept-changed-options");
+    if (typed.accept_changed_options && typed.program.empty()) command.emplace_back("--accept-changed-options");
     if (!typed.program.empty()) command.emplace_back("--");
     command.insert(command.end(), typed.program.begin(), typed.program.end());
     command.insert(command.end(), typed.objective.begin(), typed.objective.end());

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
@@ -144,6 +146,12 @@ void keep_trainer_options(Store& store, const std::string& file, const Study& st
     for (const Study& study : store.studies()) {
         if (study.id == stored.id) require_same_options(study, trials, settings, info);
     }
+}
+
+store::PatienceOptions store_patience(const Settings& settings, std::function<void(const std::string&)> tell,
+                                      std::function<bool()> gives_up) {
+    const auto most = settings.limit("store-wait").value_or(std::chrono::milliseconds{0});
+    return {.busy_timeout = most, .failure_timeout = most, .tell = std::move(tell), .gives_up = std::move(gives_up)};
 }
 
 std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration,

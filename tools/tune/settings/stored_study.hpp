@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,10 @@
 #include "tune/settings/settings.hpp"
 
 namespace hpo::tune {
+
+/// How a run waits for its store, as --store-wait says. `tell` is told of long waits. `gives_up` is PatienceOptions::gives_up.
+[[nodiscard]] store::PatienceOptions store_patience(const Settings& settings, std::function<void(const std::string&)> tell,
+                                                    std::function<bool()> gives_up);
 
 /// What this run has that the study's latest run had otherwise, for one line: the device's memory, the parameters of the space. Empty if
 /// nothing changed, or if the latest run did not say. `configuration` is that of this run. Waits for the file as `patience` says.

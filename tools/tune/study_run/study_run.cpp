@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tune/study_run/study_run.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -191,6 +192,11 @@ void StudyRun::try_out_script() {
     require_writable_store(store::file_of(settings_.text("store")));
     if (settings_.description().asks_while_running) {  // what it asks for is known once it asks
         proposals_.resize(1);
+        for (const char* split : {"micro_batch", "accumulate"}) {
+            if (settings_.description().trainer_options.contains(split))
+                note(settings_.arguments().script + ": the trainer's option '" + split +
+                     "' has no effect: the program asks for its parameters itself, and hpo.plan() tells it the micro-batch");
+        }
         return;
     }
     require_fixed(settings_);
@@ -264,7 +270,15 @@ void StudyRun::find_devices() {
 }
 
 void StudyRun::start_workers() {
-    workers_.emplace(settings_, info_, devices_, [this](const std::string& text) { note(text); });
+    // A child of the program is killed with it, so what the child says of its end explains nothing.
+    const auto ended_with_program = [this](const Failure& failure) -> std::optional<std::string> {
+        if (!front_ || !call_.forks || failure.signal != SIGKILL) return std::nullopt;
+        const auto how = front_->how_it_ended();
+        if (!how) return std::nullopt;
+        return "the program that calls optimize ended (" + *how + "), and this trial's process ended with it";
+    };
+    workers_.emplace(
+        settings_, info_, devices_, [this](const std::string& text) { note(text); }, ended_with_program);
     workers_->share_devices(settings_, info_, policies_.guard.looks(), tune_);
 }
 
@@ -284,11 +298,8 @@ bool StudyRun::device_is_too_small_for(const History& learned) {
 }
 
 store::PatienceOptions StudyRun::patience() {
-    const auto most = settings_.limit("store-wait").value_or(std::chrono::milliseconds{0});
-    return {.busy_timeout = most,
-            .failure_timeout = most,
-            .tell = [this](const std::string& text) { note(text); },
-            .gives_up = [] { return was_interrupted(); }};
+    return store_patience(
+        settings_, [this](const std::string& text) { note(text); }, was_interrupted);
 }
 
 void StudyRun::open_store() {
@@ -468,8 +479,17 @@ void StudyRun::trial_finished(const Trial& trial) {
         has_told_unmeasured_ = true;
         note(*unmeasured);
     }
+    tell_idle_batch(trial);
     if (checkpoints_) checkpoints_->finished(trial);
     if (models_) models_->finished(trial);
+}
+
+void StudyRun::tell_idle_batch(const Trial& trial) {
+    const std::string& name = info_.effective_batch_parameter;
+    const Param* const batch = settings_.description().asks_while_running ? trial.params.find(name) : nullptr;
+    if (!batch || trial.params.whole_number(name) || std::exchange(has_told_batch_, true)) return;
+    note("the batch '" + name + "' has no effect: the program asks for " + describe(*batch->distribution) +
+         "; expected an int parameter, or a categorical one of whole numbers");
 }
 
 bool StudyRun::stop_requested() {

@@ -94,6 +94,8 @@ private:
     void tell_program_of_error(const std::string& what) noexcept;
     void attempt_started();
     void trial_finished(const Trial& trial);
+    /// Says once that the batch of a program that asks for its parameters cannot be split.
+    void tell_idle_batch(const Trial& trial);
     [[nodiscard]] bool stop_requested();
     /// @}
 
@@ -106,6 +108,7 @@ private:
     TrainerInfo info_;
     std::vector<RunDevice> devices_;
     bool has_told_unmeasured_ = false;
+    bool has_told_batch_ = false;
     bool has_told_interrupt_ = false;
     bool has_kept_options_ = false;  ///< of the trainer, in the study
 
