@@ -19,54 +19,10 @@
 #include "support/json.hpp"
 #include "tune/display/cards.hpp"
 #include "tune/display/text.hpp"
+#include "tune/settings/known_words.hpp"
 
 namespace hpo::tune {
 namespace {
-
-struct Word {
-    const char* name;
-    const char* standard;
-    const char* value;  ///< how the value is shown in --help
-    const char* help;
-};
-
-constexpr Word known_words[] = {
-    {"store", "hpo.db", "PATH", "SQLite file of the study"},
-    {"study", "", "NAME", "name of the study (default: the script's)"},
-    {"trials", "100", "N", "trials in all, including those that the study already has"},
-    {"time", "", "DURATION", "start no trial after this: 45s, 90min, 1h30min"},
-    {"device", "auto", "auto|cpu|cuda|cuda:N|cuda:*|LIST",
-     "where trials run; several devices with commas, each with its own size if you like: cuda:0,cuda:1=20GiB"},
-    {"device-memory", "", "SIZE", "how much memory all trials together may hold on each device: 600MiB"},
-    {"min-free", "", "SIZE", "use only GPUs that have so much free when the run begins"},
-    {"device-wait", "", "DURATION", "wait so long for a GPU that can be used (default: not at all)"},
-    {"device-interval", "10s", "DURATION", "how often a GPU is looked for meanwhile"},
-    {"fallback-device", "", "DEVICE", "where trials run while no other device can be used: cpu"},
-    {"compute-capability", "", "N.N", "compute capability of the GPU to predict for: 9.0 is Hopper (default: the driver's answer)"},
-    {"ledger", "auto", "auto|FILE", "file in which runs reserve memory of the device; the same file for all runs that share it"},
-    {"workers", "auto", "auto|N", "trials at once"},
-    {"threads", "auto", "auto|N", "threads of each worker"},
-    {"target-share", "auto", "auto|SHARE",
-     "a trial that must shrink is shrunk to this share of the device's memory (above 0, at most 1), if a quarter of its micro-batch "
-     "is enough for that; auto: nearly half if trials share the device"},
-    {"seed", "0", "N", "root of all randomness of the study"},
-    {"sampler", "tpe", "NAME[:key=value,...]", "see hpo-tune policies sampler"},
-    {"pruner", "median", "NAME[:key=value,...]", "see hpo-tune policies pruner"},
-    {"guard", "auto", "auto|NAME[:key=value,...]",
-     "see hpo-tune policies guard; auto: calibrated if the device's memory is known, else unlimited"},
-    {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
-    {"worker-trials", "0", "N", "replace a worker by a new process after so many attempts; 0: only after leaks, fragments and errors"},
-    {"attempt-time", "", "DURATION", "end an attempt that takes longer, as a failure of the kind timeout: 45min (default: never)"},
-    {"silence-time", "", "DURATION", "end an attempt whose worker says nothing for so long: no report, no memory mark (default: never)"},
-    {"breaker", "10", "N",
-     "end the run after so many trials that failed in the same way one after another, or half of 5 times as many; 0: never"},
-    {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
-    {"save-best", "", "FOLDER", "keep the best trial's model: --save-best=FOLDER; without a folder beside the store"},
-    {"store-wait", "10min", "DURATION", "how long a run waits for a store that is locked, or whose disk is full or fails"},
-    {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},
-    {"log", "", "FILE", "append what happens to this file: the run, trials, failures, decisions (default: no log)"},
-    {"log-size", "10MiB", "SIZE", "begin the log anew at this size; FILE.1 to FILE.4 keep the older parts"},
-};
 
 script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print print) {
     if (!arguments.script_text && allocator::begins_as_trace(arguments.script)) {
@@ -116,37 +72,6 @@ std::chrono::milliseconds require_milliseconds(const std::string& place, const s
 
 }  // namespace
 
-void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments>& arguments, const std::vector<std::string>& words) {
-    command->add_option("SCRIPT", arguments->script, "the study script (Lua)")->required();
-    command->add_option("--set", arguments->set, "NAME=VALUE of an hpo.option of the script (repeatable)");
-    command->add_option("--trainer-option", arguments->trainer_option,
-                        "NAME=VALUE of an option of the trainer, such as epochs (repeatable)");
-    command->add_option("--fix", arguments->fix, "NAME=VALUE of a parameter that is then not searched (repeatable)");
-    command->add_option("--plan", arguments->plan, "KEY=VALUE of a lever that first attempts begin with: micro_batch=8 (repeatable)");
-    command->add_option("--plugin-dir", arguments->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)")
-        ->allow_extra_args(false);
-    if (std::find(words.begin(), words.end(), "accept-changed-options") != words.end()) {
-        command->add_flag("--accept-changed-options", arguments->accept_changed_options,
-                          "accept a study whose trials have other options of the trainer");
-    }
-    for (const Word& word : known_words) {
-        if (std::find(words.begin(), words.end(), word.name) == words.end()) continue;
-        if (std::string_view{word.name} == "save-best") {  // a flag, so that it never takes the script for its folder
-            command->add_flag("--save-best{true}", arguments->save_best, word.help);
-            continue;
-        }
-        auto* option = command->add_option_function<std::string>(
-            std::string{"--"} + word.name,
-            [arguments, name = std::string{word.name}](const std::string& text) { arguments->words[name] = text; }, word.help);
-        option->type_name(word.value)->check(not_empty(word.value));
-        if (*word.standard != '\0') option->default_str(word.standard);
-    }
-}
-
-CLI::Validator not_empty(const std::string& expected) {
-    return {[expected](const std::string& text) { return text.empty() ? "got ''; expected " + expected : std::string{}; }, ""};
-}
-
 Settings::Settings(StudyArguments arguments)
     : arguments_{std::move(arguments)},
       script_{load(arguments_, [](std::string_view line) { std::cerr << line << "\n"; })},
@@ -164,7 +89,7 @@ Settings::Settings(StudyArguments arguments)
     if (const auto folder = from_script.extract("plugin-dir")) arguments_.plugin_dirs.push_back(folder.mapped());
 
     std::vector<std::string> names;
-    for (const Word& word : known_words) {
+    for (const KnownWord& word : known_words) {
         names.emplace_back(word.name);
         Setting setting{word.standard, "default"};
         if (const auto given = from_script.find(word.name); given != from_script.end()) setting = {given->second, arguments_.script};
@@ -351,7 +276,7 @@ std::string Settings::json(const std::map<std::string, std::string>& space) cons
 
 std::string Settings::report() const {
     std::vector<std::vector<std::string>> rows;
-    for (const Word& word : known_words) {
+    for (const KnownWord& word : known_words) {
         const Setting& setting = settings_.at(word.name);
         rows.push_back({word.name, setting.text.empty() ? "none" : setting.text, setting.origin});
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tune/study_run/study_run.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/base/bytes.hpp"
-#include "hpo/failure/classify.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "hpo/trainer/levers.hpp"
@@ -22,8 +20,6 @@
 #include "support/terminal.hpp"
 #include "tune/display/observers.hpp"
 #include "tune/display/text.hpp"
-#include "tune/prediction/least_memory.hpp"
-#include "tune/prediction/trainer_look.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 #include "tune/settings/idle_options.hpp"
 #include "tune/settings/printed_command.hpp"
@@ -78,28 +74,6 @@ public:
 private:
     std::streambuf* standard_output_ = std::cout.rdbuf(std::cerr.rdbuf());
 };
-
-/// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
-/// that does not suffice is no reason to stop: each trial has its guard and its recovery. A proposal that is too large for
-/// most_real_step_bytes is looked at by its shapes alone.
-std::vector<std::string> problems_before_start(worker::Pool& pool, const std::string& trainer, const ParamSet& params,
-                                               const ExecutionPlan& plan) {
-    const ShapesAnswer shapes = look_at_shapes(pool, params, plan);
-    if (!shapes.cannot_run.empty()) return {"trainer " + trainer + ": cannot run on " + plan.device + ": " + shapes.cannot_run};
-    if (shapes.need_bytes > most_real_step_bytes()) return {};
-    std::vector<TrainerProblem> found;
-    try {
-        found = pool.check(params, plan).problems;
-    } catch (const Error& error) {  // the worker died or was slow: a trial that meets the same is recorded with what is known of it
-        std::cerr << "hpo-tune: note: " << tools::on_one_line(error.what()) << "\n";
-    }
-    std::vector<std::string> problems;
-    for (const TrainerProblem& problem : found) {
-        if (is_memory(classify_text({.message = problem.what}).kind)) continue;
-        problems.push_back("trainer " + trainer + ": " + (problem.where.empty() ? "" : problem.where + ": ") + problem.what);
-    }
-    return problems;
-}
 
 }  // namespace
 
@@ -217,39 +191,6 @@ void StudyRun::ask_trainer() {
     if (!settings_.text("save-best").empty()) require_saves_models(settings_.place("save-best"), info_);
 }
 
-bool StudyRun::trainer_refuses_script() {
-    const RuleProblems rules = rule_problems(settings_, info_, proposals_);
-    return refused(unsuitable_parameters(settings_, info_, proposals_)) || refused({rules.impossible.begin(), rules.impossible.end()}) ||
-           refused({rules.failing.begin(), rules.failing.end()});
-}
-
-void StudyRun::start_program() {
-    if (!front_) {
-        watch_interrupts();
-        front_ = &own_front_.emplace(words_of_program(settings_));
-        auto call = front_->next_call();
-        if (!call) {
-            const int status = front_->wait();
-            if (was_interrupted()) throw Error{Errc::interrupted, "interrupted before the program called optimize"};
-            throw Error{Errc::bad_value, settings_.arguments().script + ": the program ended with status " + std::to_string(status) +
-                                             " and did not call optimize"};
-        }
-        call_ = *std::move(call);
-    }
-    if (!call_.directions.empty() && call_.directions != settings_.directions()) {
-        throw Error{Errc::bad_value, settings_.arguments().script + ": the program's study has other directions than the script"};
-    }
-    for (const char* of_earlier_call : {"HPO_FORK_SOCKET", "HPO_FRONT", "HPO_OPTIMIZE_CALL", "HPO_OPTIMIZE_STUDIES",
-                                        "HPO_PREDICT_PYTHONPATH", "HPO_PREDICT_CALL", "HPO_PREDICT_STUDIES"})
-        ::unsetenv(of_earlier_call);
-    for (const auto& [name, value] : front_->variables_of_attempts(call_, store_file(), settings_.text("study")))
-        ::setenv(name.c_str(), value.c_str(), 1);
-    if (!call_.forks) note("each attempt runs the program anew, since it cannot fork: " + call_.why_not);
-    for (const std::string& text : notes_of(call_)) note(text);
-    if (settings_.text("sampler") == program_policy) policies_.sampler = registry::AnySampler{ProgramSampler{*front_}};
-    if (settings_.text("pruner") == program_policy) policies_.pruner = registry::AnyPruner{ProgramPruner{*front_}};
-}
-
 void StudyRun::find_devices() {
     devices_ = run_devices(settings_, info_, [this](const std::string& text) { note(text); });
     for (const std::string& text : beyond_machine(settings_, devices_.front().name)) note(text);
@@ -270,31 +211,10 @@ void StudyRun::find_devices() {
 }
 
 void StudyRun::start_workers() {
-    // A child of the program is killed with it, so what the child says of its end explains nothing.
-    const auto ended_with_program = [this](const Failure& failure) -> std::optional<std::string> {
-        if (!front_ || !call_.forks || failure.signal != SIGKILL) return std::nullopt;
-        const auto how = front_->how_it_ended();
-        if (!how) return std::nullopt;
-        return "the program that calls optimize ended (" + *how + "), and this trial's process ended with it";
-    };
     workers_.emplace(
-        settings_, info_, devices_, [this](const std::string& text) { note(text); }, ended_with_program);
+        settings_, info_, devices_, [this](const std::string& text) { note(text); },
+        [this](const Failure& failure) { return ended_with_program(failure); });
     workers_->share_devices(settings_, info_, policies_.guard.looks(), tune_);
-}
-
-bool StudyRun::trainer_refuses_first_proposal() {
-    const ParamSet& first = proposals_.front();
-    return refused(problems_before_start(workers_->largest_pool(), info_.name, first,
-                                         first_plan(settings_, info_, first, workers_->largest_device().name)));
-}
-
-bool StudyRun::device_is_too_small_for(const History& learned) {
-    const RunDevice& device = workers_->largest_device();
-    if (!device.capacity_bytes) return false;
-    const auto problem =
-        nothing_fits(settings_, info_, workers_->largest_pool(), policies_.guard,
-                     {device.name, *device.capacity_bytes, learned, [this](const std::string& text) { note(text); }, was_interrupted});
-    return problem && refused({*problem});
 }
 
 store::PatienceOptions StudyRun::patience() {
@@ -346,27 +266,7 @@ void StudyRun::open_study() {
         note("since the latest run of study " + study_.name + ": " + changed);
 }
 
-bool StudyRun::device_is_too_small_for_stored_study() {
-    std::vector<Attempt> other_studies;
-    if (policies_.guard.carries())
-        other_studies = tuner::Bookkeeping::attempts_of_other_studies(*store_, study_.id, workers_->largest_pool().runs_on().device_name);
-    return device_is_too_small_for({study_.name, study_.directions, stored_, {}, other_studies});
-}
-
 std::string StudyRun::store_file() const { return std::filesystem::absolute(store::file_of(settings_.text("store"))).string(); }
-
-void StudyRun::hand_study_to_program() {
-    is_handed_over_ = true;
-    front_->opened(call_, store_file(), study_.name);
-    store_->refresh(study_.id, stored_);  // the program may have added trials that it had in memory
-    const std::string& given = settings_.all().at("trials").origin;
-    if (given == "default") {
-        const auto done = static_cast<std::int64_t>(std::ranges::count_if(stored_, counts_as_done));
-        tune_.trials = call_.trials ? done + *call_.trials : endless_trials;
-    }
-    if (!tune_.time_seconds) tune_.time_seconds = call_.seconds;
-    tune_.enough = [this] { return front_->wants_stop(); };
-}
 
 void StudyRun::keep_checkpoints() {
     if (!info_.checkpoints) return;
@@ -430,34 +330,6 @@ int StudyRun::conclude(const TuneResult& result) {
     return exit_status(result, kept);
 }
 
-void StudyRun::tell_program_of_end(const TuneResult& result) {
-    if (result.interrupted) front_->ended("interrupted", "");
-    else if (result.broken) front_->ended("breaker", trip_text(*result.broken));
-    else front_->ended(front_->wants_stop() ? "stopped" : "done", "");
-    is_handed_over_ = false;
-    if (!own_front_) return;
-    if (const int status = own_front_->wait(); status != 0)
-        note("the program ended with status " + std::to_string(status) + " after its study");
-}
-
-void StudyRun::tell_program_of_error(const std::string& what) noexcept {
-    try {
-        if (!front_) return;
-        if (own_front_) return own_front_->end();  // this process says what is wrong
-        if (std::exchange(is_handed_over_, false)) front_->ended("error", what);
-        else front_->refuse(what);
-    } catch (const std::exception&) {  // the program has gone
-    }
-}
-
-bool StudyRun::refused(const std::vector<std::string>& problems) {
-    for (const std::string& problem : problems) {
-        if (log_) log_->note("refused: " + problem);
-        std::cerr << "hpo-tune: error: " << tools::on_one_line(problem) << "\n";
-    }
-    return !problems.empty();
-}
-
 void StudyRun::note(const std::string& text) {
     if (log_) log_->note(text);
     show(text);
@@ -482,23 +354,6 @@ void StudyRun::trial_finished(const Trial& trial) {
     tell_idle_batch(trial);
     if (checkpoints_) checkpoints_->finished(trial);
     if (models_) models_->finished(trial);
-}
-
-void StudyRun::tell_idle_batch(const Trial& trial) {
-    const std::string& name = info_.effective_batch_parameter;
-    const Param* const batch = settings_.description().asks_while_running ? trial.params.find(name) : nullptr;
-    if (!batch || trial.params.whole_number(name) || std::exchange(has_told_batch_, true)) return;
-    note("the batch '" + name + "' has no effect: the program asks for " + describe(*batch->distribution) +
-         "; expected an int parameter, or a categorical one of whole numbers");
-}
-
-bool StudyRun::stop_requested() {
-    if (is_handed_over_ && !program_gone_ && (program_gone_ = front_->gone()))
-        note(*program_gone_ + ", so its running trials end; a later run of the study runs them again");
-    if (program_gone_) return true;
-    if (!was_interrupted()) return false;
-    if (!std::exchange(has_told_interrupt_, true)) note("interrupted: ending the running trials; again to leave at once");
-    return true;
 }
 
 }  // namespace hpo::tune

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// The steps of a run whose trials are those of a program that calls optimize: they are told to the program, and end with it.
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "hpo/base/error.hpp"
+#include "tune/optimize/optimize_call.hpp"
+#include "tune/study_run/interrupts.hpp"
+#include "tune/study_run/run_result.hpp"
+#include "tune/study_run/study_run.hpp"
+
+namespace hpo::tune {
+
+void StudyRun::start_program() {
+    if (!front_) {
+        watch_interrupts();
+        front_ = &own_front_.emplace(words_of_program(settings_));
+        auto call = front_->next_call();
+        if (!call) {
+            const int status = front_->wait();
+            if (was_interrupted()) throw Error{Errc::interrupted, "interrupted before the program called optimize"};
+            throw Error{Errc::bad_value, settings_.arguments().script + ": the program ended with status " + std::to_string(status) +
+                                             " and did not call optimize"};
+        }
+        call_ = *std::move(call);
+    }
+    if (!call_.directions.empty() && call_.directions != settings_.directions()) {
+        throw Error{Errc::bad_value, settings_.arguments().script + ": the program's study has other directions than the script"};
+    }
+    for (const char* of_earlier_call : {"HPO_FORK_SOCKET", "HPO_FRONT", "HPO_OPTIMIZE_CALL", "HPO_OPTIMIZE_STUDIES",
+                                        "HPO_PREDICT_PYTHONPATH", "HPO_PREDICT_CALL", "HPO_PREDICT_STUDIES"})
+        ::unsetenv(of_earlier_call);
+    for (const auto& [name, value] : front_->variables_of_attempts(call_, store_file(), settings_.text("study")))
+        ::setenv(name.c_str(), value.c_str(), 1);
+    if (!call_.forks) note("each attempt runs the program anew, since it cannot fork: " + call_.why_not);
+    for (const std::string& text : notes_of(call_)) note(text);
+    if (settings_.text("sampler") == program_policy) policies_.sampler = registry::AnySampler{ProgramSampler{*front_}};
+    if (settings_.text("pruner") == program_policy) policies_.pruner = registry::AnyPruner{ProgramPruner{*front_}};
+}
+
+void StudyRun::hand_study_to_program() {
+    is_handed_over_ = true;
+    front_->opened(call_, store_file(), study_.name);
+    store_->refresh(study_.id, stored_);  // the program may have added trials that it had in memory
+    const std::string& given = settings_.all().at("trials").origin;
+    if (given == "default") {
+        const auto done = static_cast<std::int64_t>(std::ranges::count_if(stored_, counts_as_done));
+        tune_.trials = call_.trials ? done + *call_.trials : endless_trials;
+    }
+    if (!tune_.time_seconds) tune_.time_seconds = call_.seconds;
+    tune_.enough = [this] { return front_->wants_stop(); };
+}
+
+void StudyRun::tell_program_of_end(const TuneResult& result) {
+    if (result.interrupted) front_->ended("interrupted", "");
+    else if (result.broken) front_->ended("breaker", trip_text(*result.broken));
+    else front_->ended(front_->wants_stop() ? "stopped" : "done", "");
+    is_handed_over_ = false;
+    if (!own_front_) return;
+    if (const int status = own_front_->wait(); status != 0)
+        note("the program ended with status " + std::to_string(status) + " after its study");
+}
+
+void StudyRun::tell_program_of_error(const std::string& what) noexcept {
+    try {
+        if (!front_) return;
+        if (own_front_) return own_front_->end();  // this process says what is wrong
+        if (std::exchange(is_handed_over_, false)) front_->ended("error", what);
+        else front_->refuse(what);
+    } catch (const std::exception&) {  // the program has gone
+    }
+}
+
+std::optional<std::string> StudyRun::ended_with_program(const Failure& failure) {
+    // A child of the program is killed with it, so what the child says of its end explains nothing.
+    if (!front_ || !call_.forks || failure.signal != SIGKILL) return std::nullopt;
+    const auto how = front_->how_it_ended();
+    if (!how) return std::nullopt;
+    return "the program that calls optimize ended (" + *how + "), and this trial's process ended with it";
+}
+
+void StudyRun::tell_idle_batch(const Trial& trial) {
+    const std::string& name = info_.effective_batch_parameter;
+    const Param* const batch = settings_.description().asks_while_running ? trial.params.find(name) : nullptr;
+    if (!batch || trial.params.whole_number(name) || std::exchange(has_told_batch_, true)) return;
+    note("the batch '" + name + "' has no effect: the program asks for " + describe(*batch->distribution) +
+         "; expected an int parameter, or a categorical one of whole numbers");
+}
+
+bool StudyRun::stop_requested() {
+    if (is_handed_over_ && !program_gone_ && (program_gone_ = front_->gone()))
+        note(*program_gone_ + ", so its running trials end; a later run of the study runs them again");
+    if (program_gone_) return true;
+    if (!was_interrupted()) return false;
+    if (!std::exchange(has_told_interrupt_, true)) note("interrupted: ending the running trials; again to leave at once");
+    return true;
+}
+
+}  // namespace hpo::tune
