@@ -223,6 +223,7 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
     } else if (too_much_ && !succeeded) {
         outcome.failure = std::move(too_much_);
     } else if (end.was_orphaned && end.signal == SIGKILL) {
+        outcome.kind = hpo::OutcomeKind::interrupted;
         outcome.failure = hpo::Failure{.kind = hpo::FailureKind::lost_worker,
                                        .message = "the program that calls optimize has ended, so hpo ended its copy"};
         outcome.failure->traceback = std::string{error_log_.last_words()};

@@ -136,27 +136,6 @@ TEST_CASE("every fault costs its attempt and nothing else") {
     CHECK(lives(neighbour.pids.at(1000)));
 }
 
-TEST_CASE("an attempt that something outside of its worker ended counts as interrupted, and says what that was") {
-    worker::PoolConfig config = fault_config();
-    std::vector<std::string> asked_of;
-    config.ended_from_outside = [&](const Failure& failure) -> std::optional<std::string> {
-        asked_of.push_back(failure.message);
-        return asked_of.size() == 1 ? std::optional<std::string>{"the power failed"} : std::nullopt;
-    };
-    worker::Pool pool{config};
-    CHECK(run(pool, fault_job(0)).kind == OutcomeKind::complete);
-    CHECK(asked_of.empty());
-    const auto outside = run(pool, fault_job(1, "throw"));
-    CHECK(outside.kind == OutcomeKind::interrupted);
-    REQUIRE(outside.failure);
-    CHECK(outside.failure->kind == FailureKind::lost_worker);
-    CHECK(outside.failure->message == "the power failed");
-    const auto own = run(pool, fault_job(2, "throw"));
-    CHECK(own.kind == OutcomeKind::failed);
-    CHECK_THAT(own.failure->message, Catch::Contains("asked to throw"));
-    CHECK(asked_of.size() == 2);
-}
-
 TEST_CASE("what a worker prints disturbs nothing, and its last words go with the failure of its own attempt alone") {
     worker::Pool pool{fault_config()};
     CHECK(run(pool, fault_job(0, "chatter")).kind == OutcomeKind::complete);

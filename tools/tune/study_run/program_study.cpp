@@ -78,14 +78,6 @@ void StudyRun::tell_program_of_error(const std::string& what) noexcept {
     }
 }
 
-std::optional<std::string> StudyRun::ended_with_program(const Failure& failure) {
-    // A child of the program is killed with it, so what the child says of its end explains nothing.
-    if (!front_ || !call_.forks || failure.signal != SIGKILL) return std::nullopt;
-    const auto how = front_->how_it_ended();
-    if (!how) return std::nullopt;
-    return "the program that calls optimize ended (" + *how + "), and this trial's process ended with it";
-}
-
 void StudyRun::tell_idle_batch(const Trial& trial) {
     const std::string& name = info_.effective_batch_parameter;
     const Param* const batch = settings_.description().asks_while_running ? trial.params.find(name) : nullptr;

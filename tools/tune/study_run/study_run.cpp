@@ -211,9 +211,7 @@ void StudyRun::find_devices() {
 }
 
 void StudyRun::start_workers() {
-    workers_.emplace(
-        settings_, info_, devices_, [this](const std::string& text) { note(text); },
-        [this](const Failure& failure) { return ended_with_program(failure); });
+    workers_.emplace(settings_, info_, devices_, [this](const std::string& text) { note(text); });
     workers_->share_devices(settings_, info_, policies_.guard.looks(), tune_);
 }
 

@@ -90,8 +90,6 @@ private:
     void show(const std::string& text);
     /// Says what is wrong. Returns true if something is.
     [[nodiscard]] bool refused(const std::vector<std::string>& problems);
-    /// PoolConfig::ended_from_outside: a program's child ended because the program did.
-    [[nodiscard]] std::optional<std::string> ended_with_program(const Failure& failure);
     void tell_program_of_end(const TuneResult& result);
     void tell_program_of_error(const std::string& what) noexcept;
     void attempt_started();

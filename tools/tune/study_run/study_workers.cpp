@@ -11,9 +11,8 @@
 
 namespace hpo::tune {
 
-StudyWorkers::StudyWorkers(const Settings& settings, const TrainerInfo& info, const std::vector<RunDevice>& devices, Note note,
-                           EndedFromOutside ended_from_outside)
-    : note_{std::move(note)}, ended_from_outside_{std::move(ended_from_outside)} {
+StudyWorkers::StudyWorkers(const Settings& settings, const TrainerInfo& info, const std::vector<RunDevice>& devices, Note note)
+    : note_{std::move(note)} {
     try {
         predictions_ = store::StoredPredictions::of_existing(settings.text("store"));
     } catch (const Error&) {  // it is said when the store is opened
@@ -35,7 +34,6 @@ worker::PoolConfig StudyWorkers::config(Device& device, const Settings& settings
     config.keep = [this](const std::string& key, const std::string& text) { keep(key, text); };
     config.ledger_owners = [&device] { return device.shared ? device.shared->reservations().owners() : std::vector<std::int64_t>{}; };
     config.stop_requested = was_interrupted;
-    config.ended_from_outside = ended_from_outside_;
     config.worker_attempts = settings.whole("worker-trials", 0);
     config.attempt_time = settings.limit("attempt-time");
     config.silence_time = settings.limit("silence-time");

@@ -26,12 +26,9 @@ class StudyWorkers {
 public:
     using Note = std::function<void(const std::string&)>;
 
-    using EndedFromOutside = std::function<std::optional<std::string>(const Failure& failure)>;
-
-    /// Starts the first worker of each device. `note` is told what goes wrong and costs no attempt. `ended_from_outside` is
-    /// PoolConfig::ended_from_outside. Throws Error{plugin} if the trainer cannot be had.
-    StudyWorkers(const Settings& settings, const TrainerInfo& info, const std::vector<RunDevice>& devices, Note note,
-                 EndedFromOutside ended_from_outside);
+    /// Starts the first worker of each device. `note` is told what goes wrong and costs no attempt. Throws Error{plugin} if the trainer
+    /// cannot be had.
+    StudyWorkers(const Settings& settings, const TrainerInfo& info, const std::vector<RunDevice>& devices, Note note);
     StudyWorkers(const StudyWorkers&) = delete;
     StudyWorkers& operator=(const StudyWorkers&) = delete;
     ~StudyWorkers() = default;
@@ -65,7 +62,6 @@ private:
     [[nodiscard]] worker::PoolConfig config(Device& device, const Settings& settings, const TrainerInfo& info);
 
     Note note_;
-    EndedFromOutside ended_from_outside_;
     [[nodiscard]] std::optional<std::string> recall(const std::string& key);
     void keep(const std::string& key, const std::string& text);
 

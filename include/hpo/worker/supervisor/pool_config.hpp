@@ -69,10 +69,6 @@ struct PoolConfig {
     /// Asked several times a second while a question waits for its answer. If it returns true, the pool stops waiting. May be empty.
     std::function<bool()> stop_requested;
 
-    /// Asked when an attempt has failed. Says why something outside of its worker ended it, if that is known. The attempt then counts as
-    /// interrupted, and keeps this as its message. May be empty.
-    std::function<std::optional<std::string>(const Failure& failure)> ended_from_outside;
-
     /// Processes whose workers take their memory from the same ledger. They do not count as other processes on the device. May be empty.
     std::function<std::vector<std::int64_t>()> ledger_owners;
 

@@ -51,10 +51,6 @@ HPO_INLINE void Pool::on_ended(WorkerSlot& slot, Ended ended) {
     const bool spent = config_.worker_attempts > 0 && slot.attempts >= config_.worker_attempts;
     slot.leaving = ended.leaving || spent || slot.worker->was_signalled();  // a signal that was sent before the end will still kill it
     AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
-    if (const auto why = outcome.failure && config_.ended_from_outside ? config_.ended_from_outside(*outcome.failure) : std::nullopt) {
-        outcome.kind = OutcomeKind::interrupted;
-        outcome.failure = Failure{.kind = FailureKind::lost_worker, .message = *why};
-    }
     if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = slot.worker->log().tail();
     add_xids(outcome, running, attempts);
     outcome.log = slot.worker->log().attempt_text();
