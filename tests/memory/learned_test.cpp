@@ -281,11 +281,12 @@ TEST_CASE("an error within a wide uncertainty counts as one within a narrow one"
         attempt.estimate->parts = {{"predicted", median * one_mib}, {"uncertainty", uncertainty * one_mib}, {"margin", 7 * one_mib}};
         return memory::residual_of(ParamSet{}, attempt).value().log_ratio;
     };
-    CHECK(error_of(100, 100, 400) == Approx(0.25));   // as far above 200 as 200 is above 100
-    CHECK(error_of(100, 300, 1600) == Approx(0.25));  // as far above 400 as 400 is above 100
-    CHECK(error_of(100, 100, 100) == Approx(-0.25));
+    CHECK(error_of(100, 100, 200) == Approx(0.25));  // as far above the median as was said to be possible
+    CHECK(error_of(100, 100, 400) == Approx(0.5));   // as far above 200 as 200 is above 100
+    CHECK(error_of(100, 300, 1600) == Approx(0.5));  // as far above 400 as 400 is above 100
+    CHECK(error_of(100, 100, 100) == Approx(0.0).margin(1e-9));
     CHECK(error_of(100, 0, 110) == Approx(std::log(1.1)));                    // not uncertain: as it is
-    CHECK(error_of(1000, 1, 1100) == Approx(5 * std::log(1100.0 / 1001.0)));  // not more than five times
+    CHECK(error_of(1000, 1, 1100) == Approx(5 * std::log(1100.0 / 1000.0)));  // not more than five times
 }
 
 }  // namespace learned_peaks_test

@@ -168,6 +168,59 @@ print('@hpo {"value": %s}' % sys.argv[1])
     CHECK(answer["need_bytes"] < std::int64_t{300} << 20);
 }
 
+TEST_CASE("a new study of a program that another study of the store ran begins with its peaks") {
+    const Workshop workshop;
+    workshop.write("train.py", R"(import sys
+b = bytearray(int(sys.argv[1]) << 20)
+for i in range(0, len(b), 4096): b[i] = 1
+print('@hpo {"value": %s}' % sys.argv[1])
+)");
+    const auto write = [&](const std::string& study, const std::string& words) {
+        workshop.write("s.lua", "local hpo = require \"hpo\"\nreturn hpo.study { name = \"" + study + "\", trainer = hpo.command { " +
+                                    words +
+                                    " },\n  objective = { metric = \"mb\", direction = \"minimize\" }, sampler = \"random\", pruner = "
+                                    "\"none\", seed = 5, trials = 12, workers = 2,\n  device = \"cpu\", device_memory = \"600MiB\", "
+                                    "space = function(trial) trial:int(\"mb\", 20, 200) end }\n");
+    };
+    const auto sources = [&](const std::string& study) {
+        std::vector<std::string> all;
+        hpo::store::Snapshot snapshot{workshop.file("hpo.db")};
+        for (const hpo::Trial& trial : snapshot.trials(snapshot.study(study))) all.push_back(trial.attempts.at(0).estimate.value().source);
+        return all;
+    };
+    const std::string note = "other studies of the store that ran the same program: s; their peaks count";
+    write("s", R"("python3", "train.py", "{mb}")");
+    const auto first = tune(workshop, {"run", "s.lua", "--progress", "plain"});
+    INFO(first.error);
+    REQUIRE(first.status == 0);
+    CHECK(sources("s").at(0) == "alone");
+    CHECK_THAT(first.error, !Contains("the same program"));
+
+    write("again", R"("python3", "train.py", "{mb}")");
+    const auto asked = tune(workshop, {"estimate", "s.lua", "--guard", "calibrated", "--fix", "mb=100"});
+    INFO(asked.out << asked.error);
+    CHECK_THAT(asked.out, Contains("peaks of the program's trials: roughly ") && Contains("(from 12 attempts of other studies; ") &&
+                              Contains("other studies of hpo.db that ran the same program: s\n") && Contains("by learned"));
+
+    const auto second = tune(workshop, {"run", "s.lua", "--trials", "6", "--progress", "plain"});
+    INFO(second.error);
+    REQUIRE(second.status == 0);
+    CHECK_THAT(second.error, Contains(note));
+    CHECK(sources("again") == std::vector<std::string>(6, "learned"));
+
+    for (const auto& [study, more] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+             {"uncarried", {"--guard", "calibrated:carry=false"}}, {"changed", {}}}) {
+        if (study == "changed") write("changed", R"("python3", "train.py", "{mb}", "twice")");
+        std::vector<std::string> words{"run", "s.lua", "--study", study, "--trials", "2", "--progress", "plain"};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto other = tune(workshop, words);
+        INFO(other.error);
+        REQUIRE(other.status == 0);
+        CHECK_THAT(other.error, !Contains("the same program"));
+        CHECK(sources(study) == std::vector<std::string>(2, "alone"));
+    }
+}
+
 TEST_CASE("several objectives of a program, and names of its own for them") {
     const Workshop workshop;
     workshop.write("s.lua",

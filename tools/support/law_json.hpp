@@ -22,6 +22,7 @@ namespace hpo::tools {
     return {{"kind", kinds[static_cast<std::size_t>(law.kind)]},
             {"words", memory::in_words(law)},
             {"attempts", law.attempts},
+            {"attempts_of_other_studies", law.borrowed},
             {"ran_out_of_memory", law.ran_out},
             {"typical_error", has_error ? to_json(law.typical_error) : Json(nullptr)},
             {"parts", std::move(parts)}};

@@ -35,6 +35,8 @@ struct History {
     /// Only for guards that carry (CarryingGuard).
     std::span<const Attempt> other_studies{};
     static constexpr std::size_t most_from_other_studies = 5000;
+    /// Trials of other studies that ran the same program with the same options, the oldest first (TuneOptions::same_program).
+    std::span<const Trial> same_program{};
 };
 
 }  // namespace hpo

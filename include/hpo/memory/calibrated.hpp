@@ -31,6 +31,7 @@ namespace hpo::memory {
 /// are.
 ///
 /// Without a prediction or a shape, the base is what the study's own peaks show (learned/learned_peaks.hpp), at the (1 - risk) quantile.
+/// Peaks of other studies of the same program count as well, if it carries. They alone refuse nothing.
 /// Before enough is known, every attempt gets the whole device. An attempt that may exceed the device is a venture. While the first
 /// `learning_attempts` run, it needs a probability of one half that it fits. After that, the share of attempts that run out of memory is
 /// kept near `risk`: each attempt adds so much to what ventures may risk, a venture takes away what it risks, and an attempt that ran out
@@ -72,14 +73,15 @@ private:
     /// With so much for each refusal in a row, a venture is allowed that the saved risk does not cover. Else a study all of whose proposals
     /// are at the edge of the device would end.
     static constexpr double risk_of_refusal = 0.002;
-    static constexpr double repeats_within = 0.05;  ///< the same work may take more than before by this much, as a logarithm
+    static constexpr double risk_while_learning = 0.5;  ///< of running out of memory on the whole device, for one attempt
+    static constexpr double repeats_within = 0.05;      ///< the same work may take more than before by this much, as a logarithm
 
     [[nodiscard]] static Evidence evidence_of(const std::string& base);
     /// The prior for a formula's errors, from the tables of docs/measurements/prediction-errors.md. The default prior is for predictions
     /// that run the trainer's own code.
     [[nodiscard]] static ResidualPrior prior_of(const std::string& pool) {
         if (pool.starts_with(Formula::name)) return {.centre = 0.2, .between = 0.1, .within = 0.1};
-        if (pool.starts_with(learned_source)) return {.centre = -0.2, .between = 0.05, .within = 0.07};  // its base is a quantile
+        if (pool.starts_with(learned_source)) return {.centre = 0.03, .between = 0.03, .within = 0.11};  // in units of its uncertainty
         return {};
     }
 

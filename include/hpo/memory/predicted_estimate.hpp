@@ -31,6 +31,9 @@ inline constexpr const char* uncertainty_part = "uncertainty";
 /// like an error within a narrow one. It is 1 for an estimate without an uncertainty_part.
 [[nodiscard]] double error_unit(const Estimate& estimate);
 
+/// How far the bare need is above the median of what was learned, as a logarithm. 0 for an estimate that has no such part.
+[[nodiscard]] double reach_above_median(const Estimate& estimate);
+
 /// The estimate from a prediction, increased by the prediction's own uncertainty and by `margin`.
 ///
 /// If the source claims no uncertainty, the confidence is 0.98. Of 52 configurations, one was predicted more than 0.1 % too low. Else the

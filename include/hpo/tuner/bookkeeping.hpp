@@ -29,7 +29,7 @@ public:
     [[nodiscard]] Store& store() noexcept { return store_; }
     [[nodiscard]] const Study& study() const noexcept { return study_; }
     [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
-    [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, other_studies_}; }
+    [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, other_studies_, same_program_}; }
     /// Moves the trials out: the last call.
     [[nodiscard]] TuneResult take_result(bool interrupted, std::optional<BreakerTrip> broken) {
         return {std::move(study_), std::move(trials_), interrupted, std::move(broken)};
@@ -133,6 +133,7 @@ private:
     std::vector<Trial> trials_;
     std::vector<Rejection> rejections_;
     std::vector<Attempt> other_studies_;
+    std::vector<Trial> same_program_;
     KnownDistributions distributions_;
     std::vector<std::int64_t> own_;          ///< trials begun in this process and not finished
     std::vector<std::int64_t> left_behind_;  ///< trials_left_behind, as of the latest reading

@@ -21,6 +21,7 @@
 #include "tune/commands/commands.hpp"
 #include "tune/device/surroundings.hpp"
 #include "tune/display/text.hpp"
+#include "tune/prediction/same_program.hpp"
 #include "tune/prediction/survey.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 
@@ -83,8 +84,12 @@ double within_seconds(const EstimateOptions& options) {
 /// The answer of the command, as text on standard output and as JSON.
 class EstimateReport {
 public:
-    EstimateReport(const Settings& settings, const TrainerInfo& info, Estimator& estimator)
-        : settings_{settings}, info_{info}, estimator_{estimator}, capacity_{estimator.options().capacity_bytes} {
+    EstimateReport(const Settings& settings, const TrainerInfo& info, Estimator& estimator, std::vector<std::string> same_program)
+        : settings_{settings},
+          info_{info},
+          estimator_{estimator},
+          same_program_{std::move(same_program)},
+          capacity_{estimator.options().capacity_bytes} {
         json_ = {{"study", settings.description().name},
                  {"trainer", info.name},
                  {"device", estimator.options().device},
@@ -247,8 +252,15 @@ public:
         json_["learned_from_attempts"] = estimator_.learned();
         const auto law = estimator_.law();
         json_["law"] = law ? tools::to_json(*law) : Json(nullptr);
-        if (as_json) tools::print(json_);
-        else std::cout << text_ << (law ? "peaks of the study's trials: " + in_words(*law) + "\n" : "") << learned_text();
+        const bool borrows = law && law->borrowed > 0;
+        json_["same_program"] = borrows ? same_program_ : std::vector<std::string>{};
+        if (as_json) return tools::print(json_);
+        std::cout << text_;
+        if (law) std::cout << "peaks of the " << (borrows ? "program" : "study") << "'s trials: " << in_words(*law) << "\n";
+        if (borrows)
+            std::cout << "other studies of " << settings_.text("store") << " that ran the same program: " << join_names(same_program_)
+                      << "\n";
+        std::cout << learned_text();
     }
 
 private:
@@ -294,6 +306,7 @@ private:
     const Settings& settings_;
     const TrainerInfo& info_;
     Estimator& estimator_;
+    std::vector<std::string> same_program_;  ///< names of other studies
     std::optional<std::int64_t> capacity_;
     std::string text_;
     Json json_;
@@ -340,6 +353,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     require_plan(settings, info);
     const bool named = settings.all().at("guard").origin == "command line";
     const auto kept = known_predictions(settings);
+    SameProgram same = read_same_program(settings, info);
     Estimator estimator{settings,
                         info,
                         {.guard = named ? settings.text("guard") : "dry_run",
@@ -348,8 +362,9 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
                          .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; },
                          .kept = kept.get(),
                          .measured = [&](const std::string& name) { return measured(settings, name); },
-                         .trials = own_trials(settings, info)}};
-    EstimateReport report{settings, info, estimator};
+                         .trials = own_trials(settings, info),
+                         .same_program = std::move(same.trials)}};
+    EstimateReport report{settings, info, estimator, std::move(same.studies)};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
     if (options.space && !options.per.empty()) throw Error{Errc::usage, "--space and --per exclude each other"};
     if (!whole && !options.by.empty()) throw Error{Errc::usage, "--by lists the whole space: give --space"};

@@ -49,8 +49,13 @@ std::size_t Estimator::learned() const {
 }
 
 std::optional<memory::ToldLaw> Estimator::law() const {
-    if (options_.trials.empty()) return std::nullopt;
-    const History history{.study = {}, .directions = {}, .trials = options_.trials, .rejections = {}};
+    if (options_.trials.empty() && options_.same_program.empty()) return std::nullopt;
+    const History history{.study = {},
+                          .directions = {},
+                          .trials = options_.trials,
+                          .rejections = {},
+                          .other_studies = {},
+                          .same_program = options_.same_program};
     return memory::LearnedPeaks{}.law(history, device_name(options_.device));
 }
 
@@ -64,7 +69,10 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
     const bool has_own = !known.profile && !options_.trials.empty();
     const std::span<const Trial> own = has_own ? std::span<const Trial>{options_.trials} : std::span<const Trial>{};
     const std::span<const Attempt> others = has_own ? std::span<const Attempt>{} : std::span<const Attempt>{measured_};
-    const History history{.study = {}, .directions = {}, .trials = own, .rejections = {}, .other_studies = others};
+    const bool borrows = !known.profile && guard_.carries();
+    const std::span<const Trial> same_program = borrows ? std::span<const Trial>{options_.same_program} : std::span<const Trial>{};
+    const History history{
+        .study = {}, .directions = {}, .trials = own, .rejections = {}, .other_studies = others, .same_program = same_program};
     Forecast forecast{.estimate = guard_.estimate({.params = params,
                                                    .plan = plan,
                                                    .profile = known.profile ? &*known.profile : nullptr,

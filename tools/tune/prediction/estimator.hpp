@@ -63,6 +63,8 @@ public:
         std::function<std::vector<Attempt>(const std::string& device_name)> measured{};
         /// What the study has run, for a trainer that tells no peaks before launch; the guard and a law learn from it.
         std::vector<Trial> trials{};
+        /// The same of other studies that ran the same program (read_same_program).
+        std::vector<Trial> same_program{};
     };
     /// Throws Error for a guard that there is not, and for a trainer that cannot be had.
     Estimator(const Settings& settings, const TrainerInfo& info, Options options);
@@ -90,7 +92,7 @@ public:
     [[nodiscard]] bool learns() const { return guard_.carries(); }
     /// Attempts that teach it something about one of the kinds of predictions that it was asked about so far.
     [[nodiscard]] std::size_t learned() const;
-    /// What the peaks of Options::trials on this device follow. Nullopt without such trials.
+    /// What the peaks of Options::trials and Options::same_program on this device follow. Nullopt without such trials.
     [[nodiscard]] std::optional<memory::ToldLaw> law() const;
     /// What forecasts said of themselves so far. Of those that differ in their figures alone it is the first.
     [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }

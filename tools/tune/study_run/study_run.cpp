@@ -12,6 +12,7 @@
 
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/base/bytes.hpp"
+#include "hpo/memory/learned/learned_peaks.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "hpo/trainer/levers.hpp"
@@ -20,6 +21,7 @@
 #include "support/terminal.hpp"
 #include "tune/display/observers.hpp"
 #include "tune/display/text.hpp"
+#include "tune/prediction/same_program.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 #include "tune/settings/idle_options.hpp"
 #include "tune/settings/printed_command.hpp"
@@ -262,6 +264,16 @@ void StudyRun::open_study() {
     if (const std::string changed = changed_since_latest_run(store_->path(), study_, tune_.run->configuration, patience());
         !changed.empty())
         note("since the latest run of study " + study_.name + ": " + changed);
+    read_same_program();
+}
+
+void StudyRun::read_same_program() {
+    if (!policies_.guard.carries() || !workers_->largest_device().capacity_bytes) return;
+    SameProgram same = tune::read_same_program(settings_, info_);
+    if (stored_.size() < memory::LearnedPeaks::most_borrowed && !same.studies.empty())
+        note("other studies of the store that ran the same program: " + join_names(same.studies) +
+             "; their peaks count until this study has enough of its own");
+    tune_.same_program = std::move(same.trials);
 }
 
 std::string StudyRun::store_file() const { return std::filesystem::absolute(store::file_of(settings_.text("store"))).string(); }

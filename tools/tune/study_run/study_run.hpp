@@ -72,6 +72,8 @@ private:
     void show_progress();
     void tell_tuner_of_trainer();
     void open_study();
+    /// Gives the tuner what other studies measured of the same program, and says so.
+    void read_same_program();
     [[nodiscard]] std::string store_file() const;
     void hand_study_to_program();
     [[nodiscard]] bool device_is_too_small_for_stored_study();

@@ -45,6 +45,8 @@ struct MeasuredNeed {
 /// an observation. An attempt that ran out of memory because of its own configuration is a censored one. Returns nullopt if there was no
 /// prediction, or if the need is unknown.
 ///
+/// The error of a learned peak is from its median, and in units of its uncertainty (error_unit).
+///
 /// The residual is 0 if the measured need (`measured_need`) can be what was predicted, from need to comfort. Else it is the smallest error
 /// that agrees with the measurement. So memory that is held beyond the attempt never makes a prediction wrong.
 [[nodiscard]] std::optional<Residual> residual_of(const ParamSet& params, const Attempt& attempt);

@@ -37,8 +37,10 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     if (!estimate.need) return estimate;
     const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
     const ResidualPosterior& residuals = residuals_.after(query.history, group.pool);
-    const double unit = error_unit(estimate);
-    const auto quantile = [&](double risk) { return std::clamp(residuals.quantile(group.family, 1 - risk) / unit, -most_log, most_log); };
+    const double unit = error_unit(estimate), reach = reach_above_median(estimate);
+    const auto quantile = [&](double risk) {
+        return std::clamp(residuals.quantile(group.family, 1 - risk) / unit - reach, -most_log, most_log);
+    };
     const auto bounded = [](double bytes) { return static_cast<std::int64_t>(std::min(bytes, 0x1.0p62)); };
 
     const std::int64_t bare = *estimate.need;
@@ -47,7 +49,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     if (query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
         const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
         const auto known = measured_before(query.history, {group, query.plan, bare});
-        if (known && *known / unit + repeats_within <= room) {
+        if (known && *known / unit - reach + repeats_within <= room) {
             estimate.need = query.capacity_bytes;
         } else if (excess_risk) {
             if (*excess_risk <= allowed_excess_risk(query.history)) {
@@ -92,11 +94,12 @@ HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& q
     base.estimate.parts = {{"predicted", median}, {uncertainty_part, *base.estimate.need - median}};
     const double room = std::log(static_cast<double>(*query.capacity_bytes)) - answer.log_bytes.mean;
     base.excess_risk = 0.5 * std::erfc(room / std::sqrt(2 * answer.log_bytes.variance));
+    // Another version of the program may have taken more: it must be tried before anything is refused.
+    if (answer.is_untried) base.excess_risk = std::min(base.excess_risk, risk_while_learning);
     return base;
 }
 
 HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const {
-    constexpr double while_learning = 0.5;
     std::size_t attempts = 0;
     double left = 0;
     std::optional<Time> latest;
@@ -110,11 +113,11 @@ HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const 
             else if (is_venture(attempt, risk_)) left -= 1 - attempt.estimate->confidence;
         }
     }
-    if (attempts < learning_attempts) return while_learning;
+    if (attempts < learning_attempts) return risk_while_learning;
     if (!ventures_) return risk_;
     const auto is_in_a_row = [&](const Rejection& rejection) { return !latest || rejection.at > *latest; };
     const auto in_a_row = std::ranges::count_if(history.rejections, is_in_a_row);
-    return std::clamp(std::max(left, risk_of_refusal * static_cast<double>(in_a_row)), risk_, while_learning);
+    return std::clamp(std::max(left, risk_of_refusal * static_cast<double>(in_a_row)), risk_, risk_while_learning);
 }
 
 HPO_INLINE Evidence Calibrated::evidence_of(const std::string& base) {

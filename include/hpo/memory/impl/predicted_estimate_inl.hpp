@@ -17,12 +17,17 @@ HPO_INLINE std::int64_t bytes_of_part(const Estimate& estimate, std::string_view
     return bytes;
 }
 
+HPO_INLINE double reach_above_median(const Estimate& estimate) {
+    const auto need = static_cast<double>(bare_need(estimate));
+    const auto uncertainty = static_cast<double>(bytes_of_part(estimate, uncertainty_part));
+    return uncertainty > 0 && need > uncertainty ? std::log(need / (need - uncertainty)) : 0;
+}
+
 HPO_INLINE double error_unit(const Estimate& estimate) {
     constexpr double usual = 0.25;  // from the median to the 0.99 quantile, if peaks differ by a tenth
     constexpr double least = 0.05;  // so that one bold estimate that is wrong does not widen all others
-    const auto need = static_cast<double>(bare_need(estimate));
-    const auto uncertainty = static_cast<double>(bytes_of_part(estimate, uncertainty_part));
-    return uncertainty > 0 && need > uncertainty ? usual / std::max(least, std::log(need / (need - uncertainty))) : 1;
+    const double reach = reach_above_median(estimate);
+    return reach > 0 ? usual / std::max(least, reach) : 1;
 }
 
 HPO_INLINE Estimate bare_estimate(const PeakPrediction& prediction) {

@@ -25,6 +25,7 @@ public:
     struct Point {
         std::vector<double> row;
         std::vector<double> features{};  ///< as many in every point
+        double weight = 1;               ///< its noise has a variance that is so many times smaller
     };
     /// `categorical` says which inputs are categories. `points` and `values` are of equal length, and every row is as long as
     /// `categorical`. With `search` false, the hyperparameters of the last fit stay, if there was one with as many inputs.

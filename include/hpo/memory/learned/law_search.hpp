@@ -53,7 +53,7 @@ private:
     std::vector<std::vector<double>> columns_;  ///< products, divided by their largest
     std::vector<double> scales_;                ///< these largest
     std::vector<double> bytes_;
-    std::size_t measured_ = 0;
+    double measured_ = 0;  ///< runs, by their weights
 };
 
 }  // namespace hpo::memory::learned

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,11 +12,12 @@
 #include "hpo/core/plan.hpp"
 #include "hpo/memory/concept.hpp"
 #include "hpo/memory/learned/peak_model.hpp"
+#include "hpo/memory/learned/peak_points.hpp"
 #include "hpo/memory/learned/told_law.hpp"
 
 namespace hpo::memory::inline learned {
 
-/// Estimate::source of what is learned from the study's own peaks, and of an attempt that gets the whole device because nothing is known
+/// Estimate::source of what is learned from peaks of the program, and of an attempt that gets the whole device because nothing is known
 /// yet.
 inline constexpr std::string_view learned_source = "learned";
 inline constexpr std::string_view alone_source = "alone";
@@ -32,21 +32,30 @@ inline constexpr std::string_view alone_source = "alone";
 /// what runs at a time decides. An attempt that ran out of memory is right-censored. The variance is that of the model times its boldness
 /// in cross-validation.
 ///
+/// Borrowed attempts: while the study has fewer than `most_borrowed` attempts of its own, those of other studies of the same program count
+/// for less (History::same_program). The program may have changed since, so all of them may be off by one factor. Those with a parameter
+/// that this study does not have are left out. If the study's own peaks are off what the borrowed ones foretell by more than
+/// `most_disagreement` in the median, none of them counts.
+///
 /// At most `most_points` attempts count: the latest, and of the earlier ones a regular share. A call costs a pass over the history. It
 /// costs a fit only if there are new attempts. Thread safety: none.
 class LearnedPeaks {
 public:
     static constexpr std::size_t least_points = 4;
+    static constexpr std::size_t least_borrowed = 8;  ///< measured, if the study has fewer than least_points
+    static constexpr std::size_t most_borrowed = 64;
     static constexpr std::size_t most_points = 128;
+    static constexpr double most_disagreement = 0.25;
 
     enum class Knowledge {
         unmeasured,  ///< attempts have ended, and none told its memory: nothing can be learned
-        too_little,  ///< fewer measured attempts than least_points
+        too_little,  ///< fewer measured attempts than least_points, and fewer borrowed ones than least_borrowed
         enough,
     };
     struct Answer {
         Knowledge knowledge = Knowledge::too_little;
         NormalBelief log_bytes{};  ///< of the logarithm of the peak in bytes, if there is enough knowledge
+        bool is_untried = false;   ///< no attempt of the study itself has told anything yet
     };
     [[nodiscard]] Answer ask(const MemoryQuery& query);
 
@@ -54,37 +63,36 @@ public:
     [[nodiscard]] ToldLaw law(const History& history, const std::string& device_name);
 
 private:
-    struct Point {
-        const ParamSet* params = nullptr;
-        std::optional<std::int64_t> micro_batch, effective_batch;
-        double log_bytes = 0;
-        bool censored = false;
+    /// What a fit is of. The other studies do not change while one runs, so the parameters that this study has tell which points count.
+    struct FitOf {
+        std::string study, device;
+        std::size_t points = 0;    ///< of the study, also those that were thinned out
+        std::size_t borrowed = 0;  ///< points of other studies
+        PeakPoints::Names names{};
+        friend bool operator==(const FitOf&, const FitOf&) = default;
+    };
+    /// Points of other studies.
+    struct Borrowed {
+        PeakPoints points{};
+        PeakPoints::Names names{};  ///< that they may have
     };
 
-    [[nodiscard]] Knowledge learn(const History& history, const std::string& device_name);
-    void collect(const History& history, const std::string& device_name);
-    void thin_out();
-    void learn_inputs();
-    /// True if every attempt's effective batch is the value of this parameter.
-    [[nodiscard]] bool is_effective_batch(const std::string& name) const;
-    /// Inputs as they are: numbers, categories, NaN for one that is absent.
-    [[nodiscard]] std::vector<double> row(const ParamSet& params, const std::optional<std::int64_t>& micro_batch) const;
-    void fit(std::size_t all_points);
+    [[nodiscard]] Knowledge learn(const History& history, const std::string& device_name, const ParamSet* asked);
+    /// Those that count beside the study's own. Without `asked` and without own points, parameters are not looked at.
+    [[nodiscard]] Borrowed borrow(const History& history, const std::string& device_name, const ParamSet* asked, const PeakPoints& own);
+    /// True if they foretell the study's own.
+    [[nodiscard]] bool foretells(const Borrowed& others, const FitOf& lent, const PeakPoints& own);
+    void fit(const FitOf& fitted);
     [[nodiscard]] ToldLaw::Part told(const LawTerm& term) const;
 
-    std::vector<Point> points_;
-    std::size_t ended_ = 0;           ///< attempts on the device that ended, measured or not
-    std::size_t measured_ = 0;        ///< points that are not censored
-    std::vector<std::string> names_;  ///< of the inputs
-    std::vector<PeakModel::Input> inputs_;
+    PeakPoints points_;
     PeakModel model_;
     PeakModel::Validation validation_;  ///< of the model, when its laws were found
-    std::string fitted_study_;
-    std::string fitted_device_;
-    std::size_t fitted_points_ = 0;            ///< all points at the last fit, also those that were thinned out
-    std::vector<std::string> searched_names_;  ///< the inputs of that search
-    std::vector<LawData::Kind> searched_kinds_;
-    std::size_t searched_points_ = 0;  ///< the same at the last search of hyperparameters
+    FitOf fitted_;
+    FitOf searched_;                                  ///< the last fit that looked for laws and hyperparameters
+    std::vector<PeakPoints::Input> searched_inputs_;  ///< of that search
+    FitOf lent_;                                      ///< what lender_ was fitted to
+    PeakModel lender_;                                ///< of borrowed points alone
 };
 
 }  // namespace hpo::memory::learned

@@ -35,6 +35,12 @@ struct LawData {
     std::vector<std::vector<double>> rows;
     std::vector<double> log_bytes;
     std::vector<bool> censored;  ///< the run took more than is told
+    /// The run is of another study, perhaps with another version of the program: it counts as `borrowed_weight` runs. Empty: none is.
+    std::vector<bool> borrowed{};
+    static constexpr double borrowed_weight = 0.5;
+
+    [[nodiscard]] bool is_borrowed(std::size_t run) const { return !borrowed.empty() && borrowed[run]; }
+    [[nodiscard]] double weight(std::size_t run) const { return is_borrowed(run) ? borrowed_weight : 1; }
 };
 
 }  // namespace hpo::memory::learned

@@ -12,6 +12,8 @@ namespace hpo::memory::inline learned {
 /// The logarithm of a peak as a function of a run's inputs: laws, and a Gaussian process over what they leave. So it follows what was seen,
 /// and goes on by the laws beyond it.
 ///
+/// Runs that are borrowed have a noise of their own, and all of them may be off by one factor, which is not known.
+///
 /// The peak of a censored run is replaced by its expectation above the bound, twice. Hyperparameters are found before, without the censored
 /// runs that the laws put above their bound. Deterministic. Thread safety: const members may be called by several threads.
 class PeakModel {
@@ -26,8 +28,8 @@ public:
     /// `data` has a run at least. With `search` false, the parts of the laws and the hyperparameters of the last fit stay.
     void fit(std::vector<Input> inputs, const LawData& data, bool search);
 
-    /// Of another run with these inputs, its noise included. The model must be fitted.
-    [[nodiscard]] NormalBelief predict(const std::vector<double>& row) const;
+    /// Of another run with these inputs and this weight (LawData::weight), its noise included. The model must be fitted.
+    [[nodiscard]] NormalBelief predict(const std::vector<double>& row, double weight = 1) const;
 
     /// What the model shows if it has to foretell runs that it has not seen, with laws that are found anew.
     struct Validation {
@@ -40,12 +42,13 @@ public:
     [[nodiscard]] const PeakLaws& laws() const noexcept { return laws_; }
 
 private:
-    [[nodiscard]] GaussianProcess::Point point_of(const std::vector<double>& row, const LawBelief& law) const;
+    [[nodiscard]] GaussianProcess::Point point_of(const std::vector<double>& row, const LawBelief& law, double weight) const;
     void fit_process(const LawData& data, bool search);
 
     std::vector<Input> inputs_;
     PeakLaws laws_;
     GaussianProcess process_;  ///< of what the laws leave
+    bool borrows_ = false;
 };
 
 }  // namespace hpo::memory::learned

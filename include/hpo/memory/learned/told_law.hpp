@@ -33,12 +33,13 @@ struct ToldLaw {
         double bytes = 0;              ///< for one of each factor
     };
 
-    static constexpr std::size_t least_attempts = 8;  ///< with a measured peak
+    static constexpr std::size_t least_attempts = 8;  ///< with a measured peak, borrowed ones included
     static constexpr double largest_error = 0.25;     ///< typical_error of a law that is told
 
     Kind kind = Kind::too_few;
     std::size_t attempts = 0;  ///< that told their peak, of those that count
     std::size_t ran_out = 0;   ///< that ran out of memory, and so told a lower bound
+    std::size_t borrowed = 0;  ///< attempts of other studies of the program that told their peak, of those that count
     double typical_error = 0;  ///< median of |law / peak - 1| in five-fold cross-validation; 0 for too_few
     std::vector<Part> parts;   ///< with the constant; of `none` and `too_few` none
 };

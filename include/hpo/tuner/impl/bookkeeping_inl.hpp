@@ -19,7 +19,10 @@
 namespace hpo::tuner {
 
 HPO_INLINE Bookkeeping::Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer)
-    : store_{store}, observer_{observer}, study_{store.open_study(name, options.directions, options.open)} {
+    : store_{store},
+      observer_{observer},
+      study_{store.open_study(name, options.directions, options.open)},
+      same_program_{options.same_program} {
     if (options.run) {
         store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds);
         run_ = store_.begin_run(study_.id, *options.run);

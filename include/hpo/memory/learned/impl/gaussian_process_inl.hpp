@@ -27,9 +27,9 @@ HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<
     centre_.assign(categorical_.size(), 0);
     for (std::size_t k = 0; k < categorical_.size(); ++k) {
         double sum = 0, count = 0;
-        for (const auto& [row, features] : points_) {
-            if (categorical_[k] || std::isnan(row[k])) continue;
-            sum += row[k];
+        for (const Point& point : points_) {
+            if (categorical_[k] || std::isnan(point.row[k])) continue;
+            sum += point.row[k];
             ++count;
         }
         if (count > 0) centre_[k] = sum / count;
@@ -75,7 +75,7 @@ HPO_INLINE double GaussianProcess::factorise() {
         double* const row = &lower_[i * n];
         for (std::size_t j = 0; j <= i; ++j) {
             const double* const other = &lower_[j * n];
-            double sum = kernel(points_[i], points_[j]) + (i == j ? noise : 0);
+            double sum = kernel(points_[i], points_[j]) + (i == j ? noise / points_[i].weight : 0);
             for (std::size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
             if (i != j) row[j] = sum / other[j];
             else row[i] = std::sqrt(std::max(sum, noise / 2));
@@ -131,7 +131,8 @@ HPO_INLINE void GaussianProcess::search() {
 HPO_INLINE NormalBelief GaussianProcess::predict(const Point& point) const {
     const std::size_t n = points_.size();
     std::vector<double> to(n);
-    NormalBelief belief{mean_, kernel(point, point) + factors_.noise};
+    const double noise = factors_.noise / point.weight;
+    NormalBelief belief{mean_, kernel(point, point) + noise};
     for (std::size_t i = 0; i < n; ++i) {
         to[i] = kernel(point, points_[i]);
         belief.mean += to[i] * weights_[i];
@@ -141,7 +142,7 @@ HPO_INLINE NormalBelief GaussianProcess::predict(const Point& point) const {
         to[i] /= lower_[i * n + i];
         belief.variance -= to[i] * to[i];
     }
-    belief.variance = std::max(belief.variance, factors_.noise);
+    belief.variance = std::max(belief.variance, noise);
     return belief;
 }
 

@@ -122,7 +122,7 @@ HPO_INLINE std::vector<LawTerm> possible_terms(const LawData& data) {
 HPO_INLINE LawSearch::LawSearch(const LawData& data, const std::vector<LawTerm>& parts) : data_{data} {
     std::vector<LawTerm> all{LawTerm{}};
     all.insert(all.end(), parts.begin(), parts.end());
-    for (const bool censored : data.censored) measured_ += censored ? 0 : 1;
+    for (std::size_t i = 0; i < data.rows.size(); ++i) measured_ += data.censored[i] ? 0 : data.weight(i);
     for (const double each : data.log_bytes) bytes_.push_back(std::exp(each));
     for (LawTerm& term : all) {
         std::vector<double> column;
@@ -154,10 +154,11 @@ HPO_INLINE LawSearch::Fit LawSearch::fit(std::vector<std::size_t> columns) const
         for (std::size_t i = 0; i < n; ++i) {
             const double error = std::log(bytes_[i] / expected[i]);
             if (data_.censored[i] && (step == 0 || error < 0)) continue;
+            const double weight = data_.weight(i);
             for (std::size_t a = 0; a < k; ++a) relative[a] = columns_[best.columns[a]][i] / expected[i];
             for (std::size_t a = 0; a < k; ++a) {
-                target[a] += relative[a] * (1 + error);
-                for (std::size_t b = 0; b < k; ++b) gram[a * k + b] += relative[a] * relative[b];
+                target[a] += weight * relative[a] * (1 + error);
+                for (std::size_t b = 0; b < k; ++b) gram[a * k + b] += weight * relative[a] * relative[b];
             }
         }
         std::vector<double> found = detail::nonnegative_solution(std::move(gram), std::move(target));
@@ -167,7 +168,7 @@ HPO_INLINE LawSearch::Fit LawSearch::fit(std::vector<std::size_t> columns) const
             for (std::size_t a = 0; a < k; ++a) next[i] += found[a] * columns_[best.columns[a]][i];
             next[i] = std::max(next[i], bytes_[i] * 1e-3);
             const double error = std::log(bytes_[i] / next[i]);
-            if (!data_.censored[i] || error > 0) squares += error * error;
+            if (!data_.censored[i] || error > 0) squares += data_.weight(i) * error * error;
         }
         constexpr double least_gain = 1e-4;
         if (!(squares < best.squares * (1 - least_gain))) break;
@@ -181,7 +182,7 @@ HPO_INLINE LawSearch::Fit LawSearch::fit(std::vector<std::size_t> columns) const
 
 HPO_INLINE double LawSearch::criterion(double squares, const std::vector<std::size_t>& columns) const {
     constexpr double usual_noise = 0.05, worth = 5;  // known as from so many runs
-    const auto n = static_cast<double>(measured_);
+    const double n = measured_;
     const double freedom = n + worth - static_cast<double>(columns.size());
     double criterion = freedom * std::log((squares + worth * usual_noise * usual_noise) / freedom);
     for (const std::size_t column : columns) {
@@ -192,15 +193,21 @@ HPO_INLINE double LawSearch::criterion(double squares, const std::vector<std::si
 
 HPO_INLINE std::vector<std::size_t> LawSearch::promising(const std::vector<std::size_t>& columns) const {
     const std::size_t k = columns.size() + 1;
-    std::vector<std::vector<double>> all;  // relative to the bytes of each measured run
-    for (const std::size_t column : columns) {
-        all.emplace_back();
-        for (std::size_t i = 0; i < bytes_.size(); ++i) {
-            if (!data_.censored[i]) all.back().push_back(columns_[column][i] / bytes_[i]);
-        }
+    std::vector<std::size_t> runs;
+    std::vector<double> roots;  // of their weights
+    for (std::size_t i = 0; i < bytes_.size(); ++i) {
+        if (data_.censored[i]) continue;
+        runs.push_back(i);
+        roots.push_back(std::sqrt(data_.weight(i)));
     }
+    const auto relative = [&](std::size_t column, std::vector<double>& values) {
+        values.resize(runs.size());
+        for (std::size_t i = 0; i < runs.size(); ++i) values[i] = roots[i] * columns_[column][runs[i]] / bytes_[runs[i]];
+    };
+    std::vector<std::vector<double>> all(columns.size());
+    for (std::size_t a = 0; a < columns.size(); ++a) relative(columns[a], all[a]);
     const auto fill = [&](std::size_t a, const std::vector<double>& values, std::vector<double>& gram, std::vector<double>& target) {
-        for (const double value : values) target[a] += value;
+        for (std::size_t i = 0; i < values.size(); ++i) target[a] += roots[i] * values[i];
         for (std::size_t b = 0; b <= a; ++b) {
             const std::vector<double>& others = b == a ? values : all[b];
             double sum = 0;
@@ -214,14 +221,11 @@ HPO_INLINE std::vector<std::size_t> LawSearch::promising(const std::vector<std::
     std::vector<double> added;
     for (std::size_t j = 1; j < columns_.size(); ++j) {
         if (std::ranges::find(columns, j) != columns.end()) continue;
-        added.clear();
-        for (std::size_t i = 0; i < bytes_.size(); ++i) {
-            if (!data_.censored[i]) added.push_back(columns_[j][i] / bytes_[i]);
-        }
+        relative(j, added);
         std::vector<double> gram = common, target = common_target;
         fill(k - 1, added, gram, target);
         const std::vector<double> found = detail::nonnegative_solution(gram, target);
-        double squares = static_cast<double>(added.size());
+        double squares = measured_;
         for (std::size_t a = 0; a < k; ++a) {
             squares -= 2 * found[a] * target[a];
             for (std::size_t b = 0; b < k; ++b) squares += found[a] * found[b] * gram[a * k + b];
@@ -242,7 +246,7 @@ HPO_INLINE std::vector<LawSearch::Fit> LawSearch::search(std::size_t most_terms)
     std::vector<Fit> all{fit({0})};
     std::vector<Fit> growing = all;
     double best = all[0].criterion;
-    for (std::size_t k = 2; k <= most_terms && k + 2 < measured_; ++k) {
+    for (std::size_t k = 2; k <= most_terms && static_cast<double>(k + 2) < measured_; ++k) {
         std::vector<Fit> grown;
         for (const Fit& from : growing) {
             for (const std::size_t part : promising(from.columns)) {

@@ -17,9 +17,11 @@ HPO_INLINE void PeakModel::fit(std::vector<Input> inputs, const LawData& data, b
     fit_process(data, search);
 }
 
-HPO_INLINE GaussianProcess::Point PeakModel::point_of(const std::vector<double>& row, const LawBelief& law) const {
-    constexpr double large_factor = 16;  // is 1 in the logarithmic inputs
-    GaussianProcess::Point point{.row = row, .features = law.features};
+HPO_INLINE GaussianProcess::Point PeakModel::point_of(const std::vector<double>& row, const LawBelief& law, double weight) const {
+    constexpr double large_factor = 16;        // is 1 in the logarithmic inputs
+    constexpr double change_of_program = 0.1;  // standard deviation of the logarithm of the factor
+    GaussianProcess::Point point{.row = row, .features = law.features, .weight = weight};
+    if (borrows_) point.features.push_back(weight < 1 ? 0 : change_of_program);
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
         if (inputs_[k].logarithmic) point.row[k] = std::log(row[k]) / std::log(large_factor);
         else if (inputs_[k].kind != LawData::Kind::category) point.row[k] = row[k] / inputs_[k].scale;
@@ -33,9 +35,10 @@ HPO_INLINE void PeakModel::fit_process(const LawData& data, bool search) {
     std::vector<GaussianProcess::Point> points, telling;
     std::vector<double> left, told;  // by the laws
     bool has_censored = false;
+    borrows_ = std::ranges::find(data.borrowed, true) != data.borrowed.end();
     for (std::size_t i = 0; i < data.rows.size(); ++i) {
         const LawBelief law = laws_.ask(data.rows[i]);
-        points.push_back(point_of(data.rows[i], law));
+        points.push_back(point_of(data.rows[i], law, data.weight(i)));
         left.push_back(data.log_bytes[i] - law.log_bytes);
         has_censored = has_censored || data.censored[i];
         if (data.censored[i] && left.back() < 0) continue;
@@ -55,9 +58,9 @@ HPO_INLINE void PeakModel::fit_process(const LawData& data, bool search) {
     }
 }
 
-HPO_INLINE NormalBelief PeakModel::predict(const std::vector<double>& row) const {
+HPO_INLINE NormalBelief PeakModel::predict(const std::vector<double>& row, double weight) const {
     const LawBelief law = laws_.ask(row);
-    NormalBelief belief = process_.predict(point_of(row, law));
+    NormalBelief belief = process_.predict(point_of(row, law, weight));
     belief.mean += law.log_bytes;
     return belief;
 }
@@ -74,6 +77,7 @@ HPO_INLINE PeakModel::Validation PeakModel::validated(const LawData& data) const
             seen.rows.push_back(data.rows[i]);
             seen.log_bytes.push_back(data.log_bytes[i]);
             seen.censored.push_back(data.censored[i]);
+            seen.borrowed.push_back(data.is_borrowed(i));
         }
         if (seen.rows.size() < least_runs) continue;
         PeakModel other = *this;
@@ -81,7 +85,7 @@ HPO_INLINE PeakModel::Validation PeakModel::validated(const LawData& data) const
         other.fit_process(seen, false);
         for (std::size_t i = fold; i < data.rows.size(); i += folds) {
             if (!data.censored[i]) errors.push_back(std::abs(std::exp(other.laws_.ask(data.rows[i]).log_bytes - data.log_bytes[i]) - 1));
-            const NormalBelief belief = other.predict(data.rows[i]);
+            const NormalBelief belief = other.predict(data.rows[i], data.weight(i));
             const double z = (data.log_bytes[i] - belief.mean) / std::sqrt(belief.variance);
             if (data.censored[i] && z < 0) continue;
             squares += z * z;

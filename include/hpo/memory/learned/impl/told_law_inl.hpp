@@ -70,12 +70,15 @@ HPO_INLINE std::string percent_text(double share) {
 }  // namespace detail
 
 HPO_INLINE std::string in_words(const ToldLaw& law) {
-    const std::string from = "from " + std::to_string(law.attempts) + (law.attempts == 1 ? " attempt" : " attempts") +
-                             (law.ran_out > 0 ? " and " + std::to_string(law.ran_out) + " that ran out of memory" : "");
+    const auto counted = [](std::size_t attempts) { return std::to_string(attempts) + (attempts == 1 ? " attempt" : " attempts"); };
+    const std::string told = law.borrowed == 0   ? counted(law.attempts)
+                             : law.attempts == 0 ? counted(law.borrowed) + " of other studies"
+                                                 : counted(law.attempts) + " and " + std::to_string(law.borrowed) + " of other studies";
+    const std::string from = "from " + told + (law.ran_out > 0 ? " and " + std::to_string(law.ran_out) + " that ran out of memory" : "");
     switch (law.kind) {
         case ToldLaw::Kind::too_few:
-            return "not known yet: " + std::to_string(law.attempts) + (law.attempts == 1 ? " attempt has" : " attempts have") +
-                   " told a peak, and a law needs " + std::to_string(ToldLaw::least_attempts);
+            return "not known yet: " + told + (law.attempts + law.borrowed == 1 ? " has" : " have") + " told a peak, and a law needs " +
+                   std::to_string(ToldLaw::least_attempts);
         case ToldLaw::Kind::none:
             return "no law stands out (" + from + "; the best one's typical error is " + detail::percent_text(law.typical_error) + ")";
         case ToldLaw::Kind::constant:

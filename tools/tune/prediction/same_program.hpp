@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "hpo/core/trial.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "tune/settings/settings.hpp"
+
+namespace hpo::tune {
+
+/// What other studies of the store have run that have the same trainer with the same options.
+struct SameProgram {
+    static constexpr std::size_t most_trials = 1000;
+
+    std::vector<Trial> trials;         ///< the latest, the oldest first
+    std::vector<std::string> studies;  ///< the names of theirs
+};
+
+/// Nothing for a trainer that predicts its peaks itself, because its predictions are better than what is learned; and nothing of a store
+/// that cannot be read.
+[[nodiscard]] SameProgram read_same_program(const Settings& settings, const TrainerInfo& info);
+
+}  // namespace hpo::tune
