@@ -59,7 +59,7 @@ TEST_CASE("a law of one product is found with its coefficients, and nothing else
     CHECK(terms[0].bytes == Approx(200 * mib).epsilon(1e-3));
     check_factors(terms[1], {{0, 1}});
     CHECK(terms[1].bytes == Approx(6 * mib).epsilon(1e-3));
-    CHECK_FALSE(terms[1].choice);
+    CHECK(terms[1].conditions.empty());
 }
 
 TEST_CASE("a law of two products, one of them with a square, is found under noise") {
@@ -77,10 +77,59 @@ TEST_CASE("a step of a category is a part of its own") {
     const auto terms = law_of(runs_of([](const Row& x) { return mib * (x[3] == 1 ? 900 : 400); }, 20, 0.02));
     REQUIRE(terms.size() == 2);
     CHECK(terms[1].factors.empty());
-    REQUIRE(terms[1].choice);
-    CHECK(terms[1].choice->input == 3);
-    const double other = terms[1].choice->category == 1 ? 400 : 900;
+    REQUIRE(terms[1].conditions.size() == 1);
+    CHECK(terms[1].conditions[0].input == 3);
+    CHECK_FALSE(terms[1].conditions[0].above);
+    const double other = terms[1].conditions[0].value == 1 ? 400 : 900;
     CHECK(terms[0].bytes + (other == 900 ? terms[1].bytes : 0) == Approx(400 * mib).epsilon(0.03));
+}
+
+TEST_CASE("a number from which on a program takes more is a step") {
+    const auto terms = law_of(runs_of([](const Row& x) { return mib * (x[0] > 32 ? 900 : 400); }, 30, 0.02));
+    REQUIRE(terms.size() == 2);
+    CHECK(terms[1].factors.empty());
+    REQUIRE(terms[1].conditions.size() == 1);
+    CHECK(terms[1].conditions[0].input == 0);
+    CHECK(terms[1].conditions[0].above);
+    CHECK(terms[1].conditions[0].value == 32);
+    CHECK(terms[0].bytes == Approx(400 * mib).epsilon(0.03));
+    CHECK(terms[1].bytes == Approx(500 * mib).epsilon(0.05));
+}
+
+TEST_CASE("a step may double what a category takes, and what an amount takes") {
+    for (const Bytes& bytes : {Bytes{[](const Row& x) { return mib * (x[3] == 1 ? 900 : 400) * (x[0] > 32 ? 2 : 1); }},
+                               Bytes{[](const Row& x) { return mib * (200 + x[1]) * (x[0] > 32 ? 2 : 1); }}}) {
+        const LawData data = runs_of(bytes, 60, 0.02);
+        PeakLaws laws;
+        laws.learn(data, true);
+        CHECK(laws.laws()[0].terms.size() == 4);
+        for (const auto& row : data.rows) CHECK(laws.ask(row).log_bytes == Approx(std::log(bytes(row))).margin(0.04));
+    }
+}
+
+TEST_CASE("a smooth law is not taken for steps") {
+    for (unsigned count : {20U, 60U}) {
+        const auto terms = law_of(runs_of([](const Row& x) { return mib * (200 + 6 * x[0]); }, count, 0.05));
+        REQUIRE(terms.size() == 2);
+        check_factors(terms[1], {{0, 1}});
+        CHECK(terms[1].conditions.empty());
+    }
+}
+
+TEST_CASE("a category that matters is found behind many that do not") {
+    LawData data{.kinds = std::vector<LawData::Kind>(9, LawData::Kind::category), .rows = {}, .log_bytes = {}, .censored = {}};
+    std::mt19937 random{7};
+    while (data.rows.size() < 40) {
+        Row& row = data.rows.emplace_back();
+        for (std::size_t k = 0; k < 9; ++k) row.push_back(static_cast<double>(random() % 3));
+        data.log_bytes.push_back(std::log(mib * (row[8] == 2 ? 800 : 300)));
+        data.censored.push_back(false);
+    }
+    const auto terms = law_of(data);
+    REQUIRE(terms.size() == 2);
+    REQUIRE(terms[1].conditions.size() == 1);
+    CHECK(terms[1].conditions[0].input == 8);
+    CHECK(terms[1].conditions[0].value == 2);
 }
 
 TEST_CASE("peaks that differ by chance alone have no law") {

@@ -71,6 +71,16 @@ TEST_CASE("a choice is told by its value, and a square by its usual one") {
           "roughly 100 MiB + 64 MiB at width = 256, as width^2 (from 20 attempts; typical error below 1 %)");
 }
 
+TEST_CASE("a step is told with the value that it is above, and with its category") {
+    const auto bytes = [](const ParamSet& p) { return mib * (number(p, "batch") > 32 ? 800 : 400); };
+    CHECK(in_words(told(bytes, 20)) == "roughly 400 MiB + 400 MiB if batch > 32 (from 20 attempts; typical error below 1 %)");
+    ToldLaw law{.kind = ToldLaw::Kind::products, .attempts = 9, .typical_error = 0.034};
+    law.parts = {{.factors = {},
+                  .conditions = {{.name = "kind", .value = Value{std::string{"cnn"}}}, {.name = "", .value = Value{32.0}, .above = true}},
+                  .bytes = mib}};
+    CHECK(in_words(law) == "roughly 1.0 MiB if kind = cnn and the micro-batch > 32 (from 9 attempts; typical error 3 %)");
+}
+
 TEST_CASE("where the parameters do not matter, where nothing is a law, and where too little is known, this is said") {
     CHECK(in_words(told([](const ParamSet&) { return 300 * mib; }, 12)) ==
           "roughly 300 MiB, whatever the parameters are (from 12 attempts; typical error below 1 %)");
@@ -85,9 +95,9 @@ TEST_CASE("where the parameters do not matter, where nothing is a law, and where
 
 TEST_CASE("the micro-batch of a plan is told as such, and sizes below a byte keep a digit") {
     ToldLaw law{.kind = ToldLaw::Kind::products, .attempts = 9, .typical_error = 0.034};
-    law.parts = {{.factors = {}, .choice = {}, .bytes = 2.5 * 1024 * mib},
-                 {.factors = {{.name = "", .power = 1, .usual = 8}}, .choice = {}, .bytes = 1.26 * mib},
-                 {.factors = {{.name = "depth", .power = 1, .usual = 3}}, .choice = {}, .bytes = 0.04}};
+    law.parts = {{.factors = {}, .conditions = {}, .bytes = 2.5 * 1024 * mib},
+                 {.factors = {{.name = "", .power = 1, .usual = 8}}, .conditions = {}, .bytes = 1.26 * mib},
+                 {.factors = {{.name = "depth", .power = 1, .usual = 3}}, .conditions = {}, .bytes = 0.04}};
     CHECK(in_words(law) ==
           "roughly 2.5 GiB + 1.3 MiB for each example of the micro-batch + 0.04 bytes for each unit of depth (from 9 attempts; typical "
           "error 3 %)");

@@ -155,7 +155,7 @@ print('@hpo {"value": %s}' % sys.argv[1])
     CHECK(told["parts"][1]["factors"][0]["parameter"] == "mb");
     CHECK(told["parts"][1]["factors"][0]["power"] == 1);
     CHECK(told["parts"][1]["bytes"].get<double>() == Approx(1 << 20).epsilon(0.05));
-    CHECK(told["parts"][1]["choice"].is_null());
+    CHECK(told["parts"][1]["conditions"].empty());
 
     const auto asked = tune(workshop, {"estimate", "s.lua", "--guard", "calibrated", "--fix", "mb=150"});
     INFO(asked.out << asked.error);

@@ -14,9 +14,11 @@ namespace hpo::tools {
         Json factors = Json::array();
         for (const auto& factor : part.factors)
             factors.push_back({{"parameter", text_or_null(factor.name)}, {"power", factor.power}, {"usual", to_json(factor.usual)}});
-        Json choice = nullptr;
-        if (part.choice) choice = {{"parameter", part.choice->name}, {"value", to_json(part.choice->value)}};
-        parts.push_back({{"bytes", to_json(part.bytes)}, {"factors", std::move(factors)}, {"choice", std::move(choice)}});
+        Json conditions = Json::array();
+        for (const auto& condition : part.conditions)
+            conditions.push_back(
+                {{"parameter", text_or_null(condition.name)}, {"value", to_json(condition.value)}, {"above", condition.above}});
+        parts.push_back({{"bytes", to_json(part.bytes)}, {"factors", std::move(factors)}, {"conditions", std::move(conditions)}});
     }
     const bool has_error = law.kind != memory::ToldLaw::Kind::too_few;
     return {{"kind", kinds[static_cast<std::size_t>(law.kind)]},

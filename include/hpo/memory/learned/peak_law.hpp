@@ -2,24 +2,24 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 namespace hpo::memory::inline learned {
 
-/// A part of a law: `bytes` times the powers of its factors. With a choice, only configurations that have this category have the part.
+/// A part of a law: `bytes` times the powers of its factors. Only configurations for which all its conditions hold have the part.
 struct LawTerm {
     struct Factor {
         std::size_t input = 0;
         int power = 1;
     };
-    struct Choice {
+    struct Condition {
         std::size_t input = 0;
-        double category = 0;
-        friend bool operator==(const Choice&, const Choice&) = default;
+        double value = 0;
+        bool above = false;  ///< true: the amount is above the value; false: the category is the value
+        [[nodiscard]] bool holds(const std::vector<double>& row) const { return above ? row[input] > value : row[input] == value; }
     };
     std::vector<Factor> factors;  ///< none: a constant
-    std::optional<Choice> choice;
+    std::vector<Condition> conditions;
     double bytes = 0;  ///< for one of each factor
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +22,15 @@ struct ToldLaw {
         int power = 1;
         double usual = 0;  ///< its median in the attempts
     };
-    struct Choice {
-        std::string name;
+    struct Condition {
+        std::string name;  ///< of a parameter; empty: the micro-batch of the plan
         Value value;
+        bool above = false;  ///< true: attempts with more than the value; false: attempts with the value
     };
     struct Part {
-        std::vector<Factor> factors;   ///< none: a constant
-        std::optional<Choice> choice;  ///< only attempts with this value have the part
-        double bytes = 0;              ///< for one of each factor
+        std::vector<Factor> factors;        ///< none: a constant
+        std::vector<Condition> conditions;  ///< only attempts for which all hold have the part
+        double bytes = 0;                   ///< for one of each factor
     };
 
     static constexpr std::size_t least_attempts = 8;  ///< with a measured peak, borrowed ones included

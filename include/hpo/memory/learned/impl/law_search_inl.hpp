@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "hpo/base/inline.hpp"
@@ -63,10 +64,64 @@ HPO_INLINE std::vector<double> nonnegative_solution(std::vector<double> gram, st
     return solution;
 }
 
+constexpr std::size_t most_steps = 5;  // of one amount
+
+/// The share of the variance of the peaks' logarithms that a condition explains.
+HPO_INLINE double effect_of(const LawTerm::Condition& condition, const LawData& data) {
+    double n = 0, sum = 0, squares = 0, n_with = 0, sum_with = 0;
+    for (std::size_t i = 0; i < data.rows.size(); ++i) {
+        const double y = data.log_bytes[i];
+        n += 1, sum += y, squares += y * y;
+        if (condition.holds(data.rows[i])) n_with += 1, sum_with += y;
+    }
+    const double variance = squares - sum * sum / n;
+    if (n_with == 0 || n_with == n || variance <= 0) return 0;
+    const double difference = sum_with - n_with * sum / n;
+    return difference * difference / (n_with * (1 - n_with / n)) / variance;
+}
+
+/// The categories, those with the largest effect first.
+HPO_INLINE std::vector<LawTerm::Condition> possible_choices(const LawData& data) {
+    constexpr std::size_t most_choices = 6;
+    std::vector<std::pair<double, LawTerm::Condition>> found;
+    for (std::size_t k = 0; k < data.kinds.size(); ++k) {
+        if (data.kinds[k] != LawData::Kind::category) continue;
+        std::vector<double> seen;
+        for (const auto& row : data.rows) {
+            if (std::isnan(row[k]) || std::ranges::find(seen, row[k]) != seen.end()) continue;
+            seen.push_back(row[k]);
+            const LawTerm::Condition choice{.input = k, .value = row[k]};
+            found.emplace_back(effect_of(choice, data), choice);
+        }
+    }
+    std::ranges::stable_sort(found, std::greater{}, [](const auto& each) { return each.first; });
+    if (found.size() > most_choices) found.resize(most_choices);
+    std::vector<LawTerm::Condition> choices;
+    for (const auto& [effect, choice] : found) choices.push_back(choice);
+    return choices;
+}
+
+/// Steps between the values of an amount.
+HPO_INLINE std::vector<LawTerm::Condition> possible_steps(const LawData& data, std::size_t input) {
+    std::vector<double> values;
+    for (const auto& row : data.rows) {
+        if (!std::isnan(row[input])) values.push_back(row[input]);
+    }
+    std::ranges::sort(values);
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    std::vector<LawTerm::Condition> steps;
+    if (values.size() < 2) return steps;
+    const std::size_t between = values.size() - 1, count = std::min(most_steps, between);
+    for (std::size_t i = 0; i < count; ++i)
+        steps.push_back({.input = input, .value = values[(2 * i + 1) * between / (2 * count)], .above = true});
+    return steps;
+}
+
 /// The logarithm of how improbable a part is, in the measure of one of `inputs` inputs.
 HPO_INLINE double price_of(const LawTerm& term, std::size_t inputs) {
     const double each = std::log(static_cast<double>(std::max<std::size_t>(2, inputs)));
-    double price = term.choice ? each + std::log(2.0) : 0;
+    double price = 0;
+    for (const LawTerm::Condition& condition : term.conditions) price += each + std::log(condition.above ? 1.0 + most_steps : 2.0);
     for (const LawTerm::Factor& factor : term.factors) price += each + (factor.power - 1);
     return price;
 }
@@ -74,8 +129,10 @@ HPO_INLINE double price_of(const LawTerm& term, std::size_t inputs) {
 }  // namespace detail
 
 HPO_INLINE double product_of(const LawTerm& term, const std::vector<double>& row) {
-    if (term.choice && row[term.choice->input] != term.choice->category) return 0;
     double product = 1;
+    for (const LawTerm::Condition& condition : term.conditions) {
+        if (!condition.holds(row)) return 0;
+    }
     for (const LawTerm::Factor& factor : term.factors) {
         const double amount = row[factor.input];
         if (std::isnan(amount)) return 0;
@@ -85,18 +142,12 @@ HPO_INLINE double product_of(const LawTerm& term, const std::vector<double>& row
 }
 
 HPO_INLINE std::vector<LawTerm> possible_terms(const LawData& data) {
-    constexpr std::size_t most_amounts = 6, most_choices = 6, most_factors = 3;
+    constexpr std::size_t most_amounts = 6, most_factors = 3;
     std::vector<std::pair<double, std::size_t>> amounts;
-    std::vector<LawTerm::Choice> choices;
     for (std::size_t k = 0; k < data.kinds.size(); ++k) {
         if (data.kinds[k] == LawData::Kind::amount) amounts.emplace_back(-detail::correlation(data, k), k);
-        if (data.kinds[k] != LawData::Kind::category) continue;
-        for (const auto& row : data.rows) {
-            const LawTerm::Choice choice{k, row[k]};
-            const bool is_new = !std::isnan(row[k]) && std::ranges::find(choices, choice) == choices.end();
-            if (is_new && choices.size() < most_choices) choices.push_back(choice);
-        }
     }
+    const std::vector<LawTerm::Condition> choices = detail::possible_choices(data);
     std::ranges::sort(amounts);
     if (amounts.size() > most_amounts) amounts.resize(most_amounts);
     std::vector<std::vector<LawTerm::Factor>> products{{}};
@@ -113,8 +164,15 @@ HPO_INLINE std::vector<LawTerm> possible_terms(const LawData& data) {
     std::vector<LawTerm> terms;
     for (auto& factors : products) {
         std::ranges::sort(factors, {}, &LawTerm::Factor::input);  // as the study has them
-        if (!factors.empty()) terms.push_back({factors, std::nullopt, 0});
-        for (const LawTerm::Choice& choice : choices) terms.push_back({factors, choice, 0});
+        if (!factors.empty()) terms.push_back({factors, {}, 0});
+        for (const LawTerm::Condition& choice : choices) terms.push_back({factors, {choice}, 0});
+    }
+    for (const auto& [order, input] : amounts) {
+        for (const LawTerm::Condition& step : detail::possible_steps(data, input)) {
+            terms.push_back({{}, {step}, 0});
+            for (const LawTerm::Condition& choice : choices) terms.push_back({{}, {choice, step}, 0});
+            for (const auto& [other_order, other] : amounts) terms.push_back({{{other, 1}}, {step}, 0});
+        }
     }
     return terms;
 }

@@ -102,7 +102,7 @@ HPO_INLINE ToldLaw LearnedPeaks::law(const History& history, const std::string& 
 }
 
 HPO_INLINE ToldLaw::Part LearnedPeaks::told(const LawTerm& term) const {
-    ToldLaw::Part part{.factors = {}, .choice = {}, .bytes = term.bytes};
+    ToldLaw::Part part{.factors = {}, .conditions = {}, .bytes = term.bytes};
     for (const LawTerm::Factor& factor : term.factors) {
         std::vector<double> values;
         for (const PeakPoints::Point& point : points_.points())
@@ -112,9 +112,11 @@ HPO_INLINE ToldLaw::Part LearnedPeaks::told(const LawTerm& term) const {
         std::ranges::nth_element(values, middle);
         part.factors.push_back({points_.inputs()[factor.input].name, factor.power, *middle});
     }
-    if (!term.choice) return part;
-    const PeakPoints::Input& input = points_.inputs()[term.choice->input];
-    part.choice = ToldLaw::Choice{input.name, input.values.at(static_cast<std::size_t>(term.choice->category))};
+    for (const LawTerm::Condition& condition : term.conditions) {
+        const PeakPoints::Input& input = points_.inputs()[condition.input];
+        const Value value = condition.above ? Value{condition.value} : input.values.at(static_cast<std::size_t>(condition.value));
+        part.conditions.push_back({input.name, value, condition.above});
+    }
     return part;
 }
 

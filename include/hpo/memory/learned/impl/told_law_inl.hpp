@@ -58,7 +58,11 @@ HPO_INLINE std::string part_text(const ToldLaw::Part& part) {
     if (each != part.factors.end()) text += each_text(*each);
     text += others;
     if (!others.empty()) text += ", as " + product;
-    if (part.choice) text += " if " + part.choice->name + " = " + display_text(part.choice->value);
+    for (std::size_t i = 0; i < part.conditions.size(); ++i) {
+        const ToldLaw::Condition& condition = part.conditions[i];
+        text += (i == 0 ? " if " : " and ") + (condition.name.empty() ? "the micro-batch" : condition.name) +
+                (condition.above ? " > " : " = ") + display_text(condition.value);
+    }
     return text;
 }
 
