@@ -32,11 +32,11 @@ namespace hpo::memory {
 ///
 /// Without a prediction or a shape, the base is what the study's own peaks show (learned/learned_peaks.hpp), at the (1 - risk) quantile.
 /// Peaks of other studies of the same program count as well, if it carries. They alone refuse nothing.
-/// Before enough is known, every attempt gets the whole device. An attempt that may exceed the device is a venture. While the first
-/// `learning_attempts` run, it needs a probability of one half that it fits. After that, the share of attempts that run out of memory is
-/// kept near `risk`: each attempt adds so much to what ventures may risk, a venture takes away what it risks, and an attempt that ran out
-/// of memory takes 1 away. Errors are learned in units of what the peak was uncertain by. If ended attempts told no memory, nothing is
-/// estimated.
+/// Before enough is known, every attempt gets the whole device. An attempt that may exceed the device is a venture. The
+/// first attempt may risk one half, and each of the first `learning_attempts` less than the one before. After that, the share of attempts
+/// that run out of memory is kept near `risk`: each attempt adds half of it to what ventures may risk, a venture takes away what it risks,
+/// and an attempt that ran out of memory takes 1 away. Errors are learned in units of what the peak was uncertain by. If ended attempts
+/// told no memory, nothing is estimated.
 ///
 /// Design note: the state learned from the history is kept between calls, so that an estimate costs only what is new in the history. The
 /// estimate depends on the query alone. Thread safety: none.

@@ -100,6 +100,7 @@ HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& q
 }
 
 HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const {
+    const double ventured = risk_ / 2;  // the other half is for reservations that turn out too small
     std::size_t attempts = 0;
     double left = 0;
     std::optional<Time> latest;
@@ -107,17 +108,18 @@ HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const 
         for (const Attempt& attempt : trial.attempts) {
             if (attempt.started && (!latest || *attempt.started > *latest)) latest = attempt.started;
             if (!attempt.estimate || ++attempts <= learning_attempts) continue;
-            left += risk_;
+            left += ventured;
             if (!attempt.outcome) left -= 1 - attempt.estimate->confidence;
             else if (least_need(attempt)) left -= 1;
             else if (is_venture(attempt, risk_)) left -= 1 - attempt.estimate->confidence;
         }
     }
-    if (attempts < learning_attempts) return risk_while_learning;
-    if (!ventures_) return risk_;
+    if (attempts < learning_attempts)  // what was decided before waits for memory, and some of it starts later
+        return std::max(risk_, risk_while_learning * (1 - static_cast<double>(attempts) / learning_attempts));
+    if (!ventures_) return ventured;
     const auto is_in_a_row = [&](const Rejection& rejection) { return !latest || rejection.at > *latest; };
     const auto in_a_row = std::ranges::count_if(history.rejections, is_in_a_row);
-    return std::clamp(std::max(left, risk_of_refusal * static_cast<double>(in_a_row)), risk_, risk_while_learning);
+    return std::clamp(std::max(left, risk_of_refusal * static_cast<double>(in_a_row)), ventured, risk_while_learning);
 }
 
 HPO_INLINE Evidence Calibrated::evidence_of(const std::string& base) {

@@ -31,7 +31,8 @@ public:
     /// Of another run with these inputs and this weight (LawData::weight), its noise included. The model must be fitted.
     [[nodiscard]] NormalBelief predict(const std::vector<double>& row, double weight = 1) const;
 
-    /// What the model shows if it has to foretell runs that it has not seen, with laws that are found anew.
+    /// What the model shows if it has to foretell runs that it has not seen, with laws that are found anew. So are
+    /// the hyperparameters, if the runs are few.
     struct Validation {
         double boldness = 1;       ///< how many times larger the squares of errors are than the model says; never below 1
         double typical_error = 0;  ///< of the laws alone: the median of |law / peak - 1|, of runs that are not censored

@@ -10,6 +10,10 @@
 
 namespace hpo::memory::inline learned {
 
+namespace detail {
+constexpr double usual_noise = 0.05;  // runs of one configuration differ by some per cent
+}
+
 HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<Point> points, std::vector<double> values,
                                      bool search_anew) {
     const bool keeps = !search_anew && hyper_.lengths.size() == categorical.size() && !points_.empty();
@@ -99,11 +103,11 @@ HPO_INLINE double GaussianProcess::factorise() {
     double density = -0.5 * fit - log_determinant;
     for (const double length : hyper_.lengths) density += prior(length, 0.5, 1.2);
     density += prior(hyper_.amplitude, std::log(spread_) - 0.5, 1) + prior(hyper_.slope, std::log(spread_), 1);
-    return density + prior(hyper_.noise, std::log(0.03), 0.8);  // runs of one configuration differ by a few per cent
+    return density + prior(hyper_.noise, std::log(detail::usual_noise), 0.8);
 }
 
 HPO_INLINE void GaussianProcess::search() {
-    hyper_ = {std::vector<double>(categorical_.size(), 0.5), std::log(spread_) - 0.5, std::log(spread_), std::log(0.03)};
+    hyper_ = {std::vector<double>(categorical_.size(), 0.5), std::log(spread_) - 0.5, std::log(spread_), std::log(detail::usual_noise)};
     double best = factorise();
     std::vector<double*> all;
     for (double& length : hyper_.lengths) all.push_back(&length);

@@ -67,7 +67,8 @@ HPO_INLINE NormalBelief PeakModel::predict(const std::vector<double>& row, doubl
 
 HPO_INLINE PeakModel::Validation PeakModel::validated(const LawData& data) const {
     constexpr std::size_t folds = 5, least_runs = 3;
-    constexpr double worth = 2;  // runs that agree with the model
+    constexpr std::size_t most_searched = 60;  // of more runs a fifth hardly changes the hyperparameters, and looking for them takes long
+    constexpr double worth = 2;                // runs that agree with the model
     double squares = worth, runs = worth;
     std::vector<double> errors;
     for (std::size_t fold = 0; fold < folds; ++fold) {
@@ -82,7 +83,7 @@ HPO_INLINE PeakModel::Validation PeakModel::validated(const LawData& data) const
         if (seen.rows.size() < least_runs) continue;
         PeakModel other = *this;
         other.laws_.learn(seen, true);
-        other.fit_process(seen, false);
+        other.fit_process(seen, seen.rows.size() <= most_searched);
         for (std::size_t i = fold; i < data.rows.size(); i += folds) {
             if (!data.censored[i]) errors.push_back(std::abs(std::exp(other.laws_.ask(data.rows[i]).log_bytes - data.log_bytes[i]) - 1));
             const NormalBelief belief = other.predict(data.rows[i], data.weight(i));
