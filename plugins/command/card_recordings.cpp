@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -40,37 +42,6 @@ constexpr double most_recorder_seconds = 42;  // to write what was recorded, too
 
 hpo::Error cannot(const std::string& why) { return hpo::Error{hpo::Errc::plugin, "the program on a virtual card: " + why}; }
 
-/// The whole numbers above 0 that may be sizes, and the other values as the name of a family.
-struct Sizes {
-    std::vector<double> numbers;
-    std::string family;
-};
-
-Sizes sizes_of(const hpo::TrainerJob& job) {
-    Sizes sizes;
-    Json others = Json::object();
-    // The micro-batch first: where it is the whole batch in all recordings, the law is taken to be its own.
-    if (const auto micro = job.plan.effective_micro_batch()) {
-        sizes.numbers = {static_cast<double>(*micro), static_cast<double>(job.plan.accumulation_steps())};
-    }
-    const bool has_micro_batch = !sizes.numbers.empty();
-    for (const auto& [name, value] : job.params) {
-        const auto* const whole = hpo::get_if<std::int64_t>(&value);
-        const auto* const real = hpo::get_if<double>(&value);
-        if (whole && *whole > 0) {
-            sizes.numbers.push_back(static_cast<double>(*whole));
-            others[name] = "number";
-        } else if (real) {
-            others[name] = *real == 0 ? "zero" : "real";  // a rate of 0 may leave a kernel out
-        } else {
-            others[name] = hpo::json_text(value);
-        }
-    }
-    const Json plan{{"conf", job.plan.allocator_settings}, {"expandable", job.plan.expandable_segments}, {"split", has_micro_batch}};
-    sizes.family = Json{{"params", std::move(others)}, {"plan", plan}}.dump();
-    return sizes;
-}
-
 /// What recordings of a family are kept under. It names the program and the card, and not what the program imports or reads.
 std::string program_key(const hpo::TrainerJob& job, const std::string& family) {
     Json options = Json::object();
@@ -81,6 +52,7 @@ std::string program_key(const hpo::TrainerJob& job, const std::string& family) {
     return Json{{"program", std::move(options)}, {"folder", folder}, {"card", card}, {"family", family}}.dump(
         -1, ' ', false, Json::error_handler_t::replace);
 }
+std::string fixed_key(const std::string& key) { return "the number that is fixed in " + key; }
 std::string kept_key(const std::string& key, std::size_t number) { return "recording " + std::to_string(number) + " of " + key; }
 
 hpo::allocator::CardThreads threads_of_card() {
@@ -214,15 +186,79 @@ void CardRecordings::Series::add(ProgramRecording recording) {
     }
 }
 
-hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const ProgramStart& start, hpo::Progress& progress) {
-    const auto [numbers, name] = sizes_of(job);
-    auto entry = families_.find(name);
-    if (entry == families_.end()) {
-        const std::string key = program_key(job, name);
-        Family made{.key = key, .series = Series{numbers.size()}, .earlier = recalled(key, numbers.size(), progress)};
-        entry = families_.emplace(name, std::move(made)).first;
+CardRecordings::Sizes CardRecordings::sizes_of(const hpo::TrainerJob& job) {
+    Sizes sizes;
+    Json others = Json::object();
+    // The micro-batch first: where it is the whole batch in all recordings, the law is taken to be its own.
+    if (const auto micro = job.plan.effective_micro_batch()) {
+        sizes.numbers = {static_cast<double>(*micro), static_cast<double>(job.plan.accumulation_steps())};
     }
-    Family& family = entry->second;
+    const bool has_micro_batch = !sizes.numbers.empty();
+    for (const auto& [name, value] : job.params) {
+        const auto* const whole = hpo::get_if<std::int64_t>(&value);
+        const auto* const real = hpo::get_if<double>(&value);
+        if (whole && *whole > 0) {
+            sizes.numbers.push_back(static_cast<double>(*whole));
+            others[name] = "number";
+        } else if (real) {
+            others[name] = *real == 0 ? "zero" : "real";  // a rate of 0 may leave a kernel out
+        } else {
+            others[name] = hpo::json_text(value);
+        }
+    }
+    const Json plan{{"conf", job.plan.allocator_settings}, {"expandable", job.plan.expandable_segments}, {"split", has_micro_batch}};
+    sizes.family = Json{{"params", std::move(others)}, {"plan", plan}}.dump();
+    return sizes;
+}
+
+void CardRecordings::fix(Sizes& sizes, std::size_t number) {
+    const auto place = sizes.numbers.begin() + static_cast<std::ptrdiff_t>(number);
+    sizes.family += "; number " + std::to_string(number) + " is " + std::to_string(std::llround(*place));
+    sizes.numbers.erase(place);
+}
+
+CardRecordings::Family& CardRecordings::family_of(Sizes& sizes, const hpo::TrainerJob& job, hpo::Progress& progress) {
+    for (;;) {
+        if (const auto found = fixed_.find(sizes.family); found != fixed_.end()) {
+            fix(sizes, found->second);
+            continue;
+        }
+        if (const auto found = families_.find(sizes.family); found != families_.end()) return found->second;
+        const std::string key = program_key(job, sizes.family);
+        const std::string kept = progress.recall(fixed_key(key)).value_or("");
+        std::size_t number = 0;
+        if (std::from_chars(kept.data(), kept.data() + kept.size(), number).ec == std::errc{} && number < sizes.numbers.size()) {
+            fixed_.emplace(sizes.family, number);
+            continue;
+        }
+        Family made{.key = key, .series = Series{sizes.numbers.size()}, .earlier = recalled(key, sizes.numbers.size(), progress)};
+        return families_.emplace(sizes.family, std::move(made)).first->second;
+    }
+}
+
+void CardRecordings::separate(const std::string& name, std::size_t number, const hpo::TrainerJob& job, hpo::Progress& progress) {
+    const Family mixed = std::move(families_.at(name));
+    families_.erase(name);
+    fixed_.emplace(name, number);
+    progress.keep(fixed_key(mixed.key), std::to_string(number));
+    for (const auto& each : mixed.series.law.recorded()) {
+        Sizes sizes{.numbers = each.numbers, .family = name};
+        Family& family = family_of(sizes, job, progress);
+        take(family,
+             {.numbers = sizes.numbers,
+              .torch = mixed.series.torch,
+              .conf = mixed.series.conf,
+              .beside_bytes = mixed.series.beside_bytes,
+              .notes = mixed.series.notes,
+              .trace = each.trace},
+             progress);
+    }
+}
+
+hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const ProgramStart& start, hpo::Progress& progress) {
+    Sizes sizes = sizes_of(job);
+    Family& family = family_of(sizes, job, progress);
+    const std::vector<double>& numbers = sizes.numbers;
     if (!family.unknown.empty()) throw cannot(family.unknown);
     const auto traced = [&](hpo::PeakPrediction prediction) {
         if (!job.trace_file.empty()) hpo::allocator::write_trace(job.trace_file, family.series.law.at(numbers)->trace);
@@ -234,6 +270,10 @@ hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const Pr
             throw cannot("its memory does not grow evenly with its parameters: " + std::to_string(most_recordings) +
                          " recordings do not tell how much it takes with these");
         record(family, numbers, start, progress);
+        if (const auto number = family.series.law.number_of_blocks_by()) {
+            separate(sizes.family, *number, job, progress);
+            return predict(job, start, progress);  // by the recording that was just made
+        }
     }
     return traced(predicted(family, numbers, job));
 }
@@ -274,9 +314,13 @@ hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::v
     if (series.beside_bytes > 0) prediction.parts.push_back({"beside PyTorch", series.beside_bytes});
     prediction.parts.push_back({"allocator", need.need - outside - peak.bytes});
     if (!family.series.law.is_recorded(numbers)) {
-        const double most = static_cast<double>(capacity_need(found->most, settings, outside).need) / static_cast<double>(need.need) - 1;
+        double doubt = 0;
+        for (const AllocationTrace* const other : {&found->least, &found->most}) {
+            const auto bytes = static_cast<double>(capacity_need(*other, settings, outside).need);
+            doubt = std::max(doubt, std::abs(bytes / static_cast<double>(need.need) - 1));
+        }
         const std::vector<double>& errors = family.series.law.errors();
-        prediction.uncertainty = std::max({std::abs(most), errors.back(), errors[errors.size() - 2]});
+        prediction.uncertainty = std::max({doubt, errors.back(), errors[errors.size() - 2]});
         prediction.remark = "from " + std::to_string(series.law.recordings()) + " recordings of the program on a virtual card";
         if (series.earlier > 0) prediction.remark += ", " + std::to_string(series.earlier) + " of them of an earlier run";
     } else {

@@ -21,6 +21,9 @@ namespace command {
 /// the law of the others (hpo/allocator/trace_law.hpp). Whole numbers above 0 may be sizes. All other values are the name of a family of
 /// programs, each with its own law; real numbers change no size.
 ///
+/// A number that changes how many blocks there are, such as how many layers, is found in the recordings, and is then part of the family's
+/// name, too.
+///
 /// Recordings are kept (Progress::keep). The program may have changed since, so those of an earlier run count only if the first recording
 /// of this run is as they tell.
 ///
@@ -55,6 +58,18 @@ private:
         std::string unknown{};            ///< why the program cannot be predicted, whatever its sizes; empty: it can
     };
 
+    /// The whole numbers above 0 that may be sizes, and all other values as the name of a family.
+    struct Sizes {
+        std::vector<double> numbers;
+        std::string family;
+    };
+
+    [[nodiscard]] static Sizes sizes_of(const hpo::TrainerJob& job);
+    /// Moves a number to the family's name.
+    static void fix(Sizes& sizes, std::size_t number);
+    [[nodiscard]] Family& family_of(Sizes& sizes, const hpo::TrainerJob& job, hpo::Progress& progress);
+    /// Gives each recording of a family to one in which the number is fixed.
+    void separate(const std::string& name, std::size_t number, const hpo::TrainerJob& job, hpo::Progress& progress);
     [[nodiscard]] static std::optional<Series> recalled(const std::string& key, std::size_t numbers, hpo::Progress& progress);
     static void record(Family& family, const std::vector<double>& numbers, const ProgramStart& start, hpo::Progress& progress);
     static void take(Family& family, ProgramRecording recorded, hpo::Progress& progress);
@@ -67,6 +82,7 @@ private:
                                                        const hpo::TrainerJob& job);
 
     std::map<std::string, Family> families_;
+    std::map<std::string, std::size_t> fixed_;  ///< by family, the number that is part of the name of others in its place
 };
 
 }  // namespace command

@@ -168,6 +168,25 @@ TEST_CASE("the size of a block that few tokens do not take tells where it is tak
     }
 }
 
+TEST_CASE("the number that decides how many blocks there are is told apart from sizes, once it can be") {
+    const auto layers = [](int count) {
+        AllocationTrace trace;
+        for (int i = 0; i < 10 + 20 * count; ++i) trace.take({.bytes = 512});
+        return trace;
+    };
+    TraceLaw law{2, a100};
+    law.add({8, 2}, layers(2));
+    law.add({16, 4}, layers(4));
+    CHECK_FALSE(law.number_of_blocks_by());
+    law.add({24, 6}, layers(6));
+    CHECK_FALSE(law.number_of_blocks_by());  // it may be the batch
+    law.add({64, 2}, layers(2));
+    CHECK(law.number_of_blocks_by() == 1);
+    TraceLaw sizes{2, a100};
+    for (const double batch : {8, 16, 24, 64}) sizes.add({batch, 2 * batch}, layers(4));
+    CHECK_FALSE(sizes.number_of_blocks_by());
+}
+
 TEST_CASE("a number that was the same in all recordings says nothing of others") {
     TraceLaw law{2, a100};
     law.add({4, 64}, training(4, 64, 64));

@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "command/kept_recording.hpp"
 #include "hpo/allocator/trace_file.hpp"
@@ -36,15 +38,15 @@ struct Keeper : hpo::Progress {
     void keep(const std::string& key, const std::string& text) override { kept[key] = text; }
 };
 
-/// Weights, and for each step an activation of `factor` MiB for each example.
-AllocationTrace training(std::int64_t batch, std::int64_t factor) {
+/// Weights, and for each step and layer an activation of `factor` MiB for each example.
+AllocationTrace training(std::int64_t batch, std::int64_t factor, int layers = 1) {
     AllocationTrace trace;
     static_cast<void>(trace.take({.bytes = 64 << 20}));
     for (int step = 0; step < 2; ++step) {
-        const std::int64_t activation = trace.take({.bytes = (factor * batch) << 20});
-        const std::int64_t gradient = trace.take({.bytes = 32 << 20});
-        trace.give_back(activation);
-        trace.give_back(gradient);
+        std::vector<std::int64_t> kept;
+        for (int layer = 0; layer < layers; ++layer) kept.push_back(trace.take({.bytes = (factor * batch) << 20}));
+        kept.push_back(trace.take({.bytes = 32 << 20}));
+        for (const std::int64_t each : kept) trace.give_back(each);
     }
     return trace;
 }
@@ -66,9 +68,9 @@ public:
     Recorder& operator=(const Recorder&) = delete;
     ~Recorder() { ::unsetenv("HPO_RECORDER"); }
 
-    void takes(std::int64_t factor) {
+    void takes(std::int64_t factor, int layers = 1) {
         for (std::int64_t batch = 1; batch <= 64; ++batch)
-            hpo::allocator::write_trace(folder_.path() / ("trace-" + std::to_string(batch)), training(batch, factor));
+            hpo::allocator::write_trace(folder_.path() / ("trace-" + std::to_string(batch)), training(batch, factor, layers));
     }
     void tells(const std::string& json) { std::ofstream{folder_.path() / "told"} << json; }
     /// The batches that were recorded, in order.
@@ -158,6 +160,28 @@ TEST_CASE("a later run uses recordings of an earlier one once it saw that the pr
         predict(later, keeper, 48);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n48\n");
     }
+}
+
+TEST_CASE("each number of layers has recordings of its own, once it is seen that it changes the number of blocks") {
+    Recorder recorder;
+    Keeper keeper;
+    const auto need_of = [&](command::CardRecordings& recordings, std::int64_t batch, std::int64_t layers) {
+        hpo::TrainerJob job;
+        job.params = {{"batch", batch}, {"layers", layers}};
+        job.plan.device = "cuda:0";
+        job.cuda_context_bytes = 0;
+        recorder.takes(1, static_cast<int>(layers));
+        return recordings.predict(job, {.words = {"train", std::to_string(batch)}, .environment = {}}, keeper).requested_bytes / mib;
+    };
+    command::CardRecordings recordings;
+    for (const auto& [batch, layers] :
+         std::vector<std::pair<int, int>>{{8, 2}, {40, 12}, {16, 2}, {24, 12}, {32, 2}, {20, 2}, {48, 2}, {36, 12}, {10, 12}, {48, 12}})
+        CHECK(need_of(recordings, batch, layers) == 64 + layers * batch + 32);
+    CHECK(recorder.recorded() == "8\n40\n16\n24\n32\n20\n36\n10\n");
+    command::CardRecordings later;
+    for (const auto& [batch, layers] : std::vector<std::pair<int, int>>{{12, 2}, {48, 2}, {12, 12}, {30, 12}})
+        CHECK(need_of(later, batch, layers) == 64 + layers * batch + 32);
+    CHECK(recorder.recorded() == "8\n40\n16\n24\n32\n20\n36\n10\n12\n12\n");
 }
 
 TEST_CASE("a program that cannot be recorded is not recorded again and again") {

@@ -41,19 +41,25 @@ public:
     /// The trace with these numbers. Nullopt if there are fewer than two recordings, and none of just these numbers.
     struct Predicted {
         AllocationTrace trace;
-        AllocationTrace most;  ///< with the largest sizes that the recordings allow (SizeGuess::most)
+        AllocationTrace least;  ///< with the smallest sizes that the recordings allow (SizeGuess::least)
+        AllocationTrace most;   ///< with the largest
     };
     [[nodiscard]] std::optional<Predicted> at(const std::vector<double>& numbers) const;
     /// The share by which the requested peak of each recording after the second differs from what was predicted for it before. In the order
     /// of the recordings.
     [[nodiscard]] const std::vector<double>& errors() const noexcept { return errors_; }
 
-private:
     struct Recorded {
         std::vector<double> numbers;
         SizeValues values;  ///< SizeTerms::at(numbers)
         AllocationTrace trace;
     };
+    [[nodiscard]] const std::vector<Recorded>& recorded() const noexcept { return recordings_; }
+    /// The number that decides how many blocks there are, such as how many layers: a straight line through it gives them all. Nullopt if no
+    /// number does, or if it is not clear yet which one. A law cannot tell how blocks grow with it.
+    [[nodiscard]] std::optional<std::size_t> number_of_blocks_by() const;
+
+private:
     using Partners = std::vector<std::optional<std::size_t>>;
     class Prediction;
 

@@ -21,11 +21,16 @@ namespace law_detail {
 
 inline constexpr double exact_size = 1e-9;  ///< share by which a law may miss a size
 
-/// The first law that fits counts, and the largest size of any that does.
-inline void add_guess(std::optional<SizeGuess>& guess, double bytes) {
-    if (!guess) guess = SizeGuess{bytes, bytes};
-    else guess->most = std::max(guess->most, bytes);
+/// The first law that fits counts, and the smallest and largest size of any that does.
+inline void add_guess(std::optional<SizeGuess>& guess, const SizeGuess& other) {
+    if (!guess) {
+        guess = other;
+        return;
+    }
+    guess->least = std::min(guess->least, other.least);
+    guess->most = std::max(guess->most, other.most);
 }
+inline void add_guess(std::optional<SizeGuess>& guess, double bytes) { add_guess(guess, SizeGuess{bytes, bytes, bytes}); }
 
 /// How many points the law c m gives, of one product m and the size of the first point. `products` gives those of a point's values.
 template <class Products>
@@ -59,9 +64,7 @@ template <class Products>
     for (std::size_t way = 0; way < wanted.rounded.size(); ++way) {
         const auto found = one_term(wanted, points, points.size(),
                                     [way](const SizeValues& values) -> const std::vector<double>& { return values.rounded[way]; });
-        if (!found) continue;
-        add_guess(guess, found->bytes);
-        guess->most = std::max(guess->most, found->most);
+        if (found) add_guess(guess, *found);
     }
     return guess;
 }
@@ -107,11 +110,13 @@ template <class Products>
     SizeGuess guess;
     for (std::size_t term = 0; term < wanted.plain.size(); ++term) {
         const double own_share = std::log(points.front().bytes / points.front().values->plain[term]);
+        double least_share = own_share;
         double most_share = own_share;
         double sum = 0;
         double squares = 0;
         for (const SizePoint& point : points) {
             const double share = std::log(point.bytes / point.values->plain[term]);
+            least_share = std::min(least_share, share);
             most_share = std::max(most_share, share);
             sum += share;
             squares += share * share;
@@ -119,7 +124,8 @@ template <class Products>
         const double variance = squares - sum * sum / static_cast<double>(points.size());
         if (!(variance < least - exact_size)) continue;
         least = variance;
-        guess = {std::exp(own_share) * wanted.plain[term], std::exp(most_share) * wanted.plain[term]};
+        const double value = wanted.plain[term];
+        guess = {std::exp(own_share) * value, std::exp(least_share) * value, std::exp(most_share) * value};
     }
     return guess;
 }

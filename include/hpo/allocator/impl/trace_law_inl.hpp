@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -46,6 +47,43 @@ HPO_INLINE bool TraceLaw::covers(const std::vector<double>& numbers) const {
     return true;
 }
 
+namespace law_detail {
+
+/// By how large a share the counts differ at most from the straight line that fits best. Infinity if it does not rise.
+[[nodiscard]] inline double off_line(const std::vector<double>& x, const std::vector<double>& counts) {
+    const auto n = static_cast<double>(x.size());
+    const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
+    const double mean = std::accumulate(counts.begin(), counts.end(), 0.0) / n;
+    double xx = 0;
+    double xy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        xx += (x[i] - mean_x) * (x[i] - mean_x);
+        xy += (x[i] - mean_x) * (counts[i] - mean);
+    }
+    if (!(xx > 0 && xy > 0)) return std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(mean + xy / xx * (x[i] - mean_x) - counts[i]) / counts[i]);
+    return most;
+}
+
+}  // namespace law_detail
+
+HPO_INLINE std::optional<std::size_t> TraceLaw::number_of_blocks_by() const {
+    constexpr double same = 0.1;  // kernels take some blocks only above some size
+    constexpr double close = 0.04;
+    constexpr std::size_t least = 3;
+    std::vector<double> counts;
+    for (const Recorded& each : recordings_) counts.push_back(static_cast<double>(std::ranges::count(staged_blocks(each.trace), false)));
+    if (counts.size() < least || std::ranges::max(counts) <= (1 + same) * std::max(1.0, std::ranges::min(counts))) return std::nullopt;
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < recordings_.front().numbers.size(); ++i) {
+        std::vector<double> x;
+        for (const Recorded& each : recordings_) x.push_back(each.numbers[i]);
+        if (law_detail::off_line(x, counts) <= close) found.push_back(i);
+    }
+    return found.size() == 1 ? std::optional{found.front()} : std::nullopt;
+}
+
 /// The sizes of a recording's blocks with other numbers.
 class TraceLaw::Prediction {
 public:
@@ -56,7 +94,7 @@ public:
           wanted_{std::move(wanted)},
           round_{round},
           left_out_{left_out},
-          predicted_{law.recordings_[base].trace, law.recordings_[base].trace} {}
+          predicted_{law.recordings_[base].trace, law.recordings_[base].trace, law.recordings_[base].trace} {}
 
     [[nodiscard]] Predicted predicted() {
         const std::vector<bool> is_staged = staged_blocks(law_.recordings_[base_].trace);
@@ -72,9 +110,16 @@ public:
     }
 
 private:
-    void set(std::size_t block, std::pair<std::int64_t, std::int64_t> bytes) {
-        predicted_.trace.blocks[block].bytes = bytes.first;
-        predicted_.most.blocks[block].bytes = bytes.second;
+    struct Bytes {
+        std::int64_t bytes = 0;
+        std::int64_t least = 0;
+        std::int64_t most = 0;
+    };
+
+    void set(std::size_t block, const Bytes& bytes) {
+        predicted_.trace.blocks[block].bytes = bytes.bytes;
+        predicted_.least.blocks[block].bytes = bytes.least;
+        predicted_.most.blocks[block].bytes = bytes.most;
     }
     /// At least 1 byte, which is less than any block that matters, and at most more than any device has.
     [[nodiscard]] static std::int64_t whole(double bytes) {
@@ -124,49 +169,59 @@ private:
         if (const auto term = product_of(points_of(sizes)); term && *term > 0) deciding_[without].insert(*term);
     }
 
-    [[nodiscard]] std::pair<std::int64_t, std::int64_t> by_law(std::size_t block) {
+    [[nodiscard]] Bytes by_law(std::size_t block) {
         const auto [entry, is_new] = known_.try_emplace(sizes_of(block));
         if (is_new) {
             const SizeGuess guess = size_at(wanted_, points_of(entry->first));
-            entry->second = {is_absent(entry->first) ? 1 : whole(guess.bytes), whole(guess.most)};
+            const Presence presence = presence_of(entry->first);
+            entry->second = {presence.likely ? whole(guess.bytes) : 1, presence.sure && presence.likely ? whole(guess.least) : 1,
+                             presence.sure && !presence.likely ? 1 : whole(guess.most)};
         }
         return entry->second;
     }
 
+    struct Presence {
+        bool likely = true;
+        bool sure = true;
+    };
     /// A kernel may take a block only above some size. It is most likely the size of one of the blocks that it takes. So the simplest
     /// product decides with which a block grows that the same recordings lack. If none can, most of all products do.
-    [[nodiscard]] bool is_absent(const std::vector<std::int64_t>& sizes) const {
+    [[nodiscard]] Presence presence_of(const std::vector<std::int64_t>& sizes) const {
         const std::vector<std::size_t> without = lacking(sizes);
-        if (without.empty()) return false;
+        if (without.empty()) return {};
         if (const auto own = deciding_.find(without); own != deciding_.end()) {
             for (const std::size_t term : own->second) {
-                if (const int told = vote(sizes, without, term); told != 0) return told > 0;
+                if (const auto [is_told, presence] = by_product(sizes, without, term); is_told) return presence;
             }
         }
         int votes = 0;
-        for (std::size_t term = 1; term < wanted_.plain.size(); ++term) votes += vote(sizes, without, term);
-        return votes > 0;
+        for (std::size_t term = 1; term < wanted_.plain.size(); ++term) {
+            if (const auto [is_told, presence] = by_product(sizes, without, term); is_told) votes += presence.likely ? 1 : -1;
+        }
+        return {.likely = votes >= 0, .sure = false};
     }
-    /// 1: a block is absent by this product. -1: it is there. 0: the product does not tell recordings with it from those without. Half way
-    /// between the two, by ratio, counts as the border.
-    [[nodiscard]] int vote(const std::vector<std::int64_t>& sizes, const std::vector<std::size_t>& without, std::size_t term) const {
+    /// Whether a product tells recordings with a block from those without, and then what it says. Between the two it is not sure, and half
+    /// way, by ratio, counts as the border.
+    [[nodiscard]] std::pair<bool, Presence> by_product(const std::vector<std::int64_t>& sizes, const std::vector<std::size_t>& without,
+                                                       std::size_t term) const {
         double least_with = std::numeric_limits<double>::infinity();
         double most_without = 0;
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             if (sizes[i] >= 0) least_with = std::min(least_with, law_.recordings_[i].values.plain[term]);
         }
         for (const std::size_t i : without) most_without = std::max(most_without, law_.recordings_[i].values.plain[term]);
-        if (most_without >= least_with) return 0;
-        return wanted_.plain[term] < std::sqrt(most_without * least_with) ? 1 : -1;
+        if (most_without >= least_with) return {false, {}};
+        const double value = wanted_.plain[term];
+        return {true, {value >= std::sqrt(most_without * least_with), value <= most_without || value >= least_with}};
     }
 
     /// A buffer and its counters. Where nothing is staged, the buffer stays the larger one, so that they still look staged.
     void stage(std::size_t buffer) {
         if (const auto staged = staged_at(buffer)) {
-            set(buffer, {staged->buffer, staged->buffer});
-            set(buffer + 1, {staged->counters, staged->counters});
+            set(buffer, {staged->buffer, staged->buffer, staged->buffer});
+            set(buffer + 1, {staged->counters, staged->counters, staged->counters});
         }
-        for (AllocationTrace* const trace : {&predicted_.trace, &predicted_.most}) {
+        for (AllocationTrace* const trace : {&predicted_.trace, &predicted_.least, &predicted_.most}) {
             std::int64_t& counters = trace->blocks[buffer + 1].bytes;
             counters = std::max<std::int64_t>(1, counters);
             trace->blocks[buffer].bytes = std::max(trace->blocks[buffer].bytes, counters + 1);
@@ -211,13 +266,13 @@ private:
     Predicted predicted_;
     std::set<std::vector<std::int64_t>> seen_;
     std::map<std::vector<std::size_t>, std::set<std::size_t>> deciding_;  ///< products, by the recordings that lack their blocks
-    std::map<std::vector<std::int64_t>, std::pair<std::int64_t, std::int64_t>> known_;
+    std::map<std::vector<std::int64_t>, Bytes> known_;
 };
 
 HPO_INLINE std::optional<TraceLaw::Predicted> TraceLaw::at(const std::vector<double>& numbers) const {
     if (recordings_.empty()) return std::nullopt;
     const auto same = std::ranges::find(recordings_, numbers, &Recorded::numbers);
-    if (same != recordings_.end()) return Predicted{same->trace, same->trace};
+    if (same != recordings_.end()) return Predicted{same->trace, same->trace, same->trace};
     if (recordings_.size() < 2) return std::nullopt;
     return Prediction{*this, base_for(numbers), terms_.at(numbers), last_round, std::nullopt}.predicted();
 }
