@@ -169,15 +169,15 @@ void Attempt::take(std::int64_t bytes) {
         using Answer = hpo::device::Charge::Answer;
         const Answer answer = bytes > charged_ ? account_->charge(bytes - charged_).answer : Answer::taken;
         if (bytes < charged_) account_->release(charged_ - bytes);
-        if (answer == Answer::full) {
+        if (answer != Answer::taken) cap = account_->own_cap();
+        if (answer == Answer::full && !(cap && bytes > *cap)) {  // who takes more than its share is refused for that
             const hpo::device::Occupancy now = account_->occupancy();
             const std::int64_t free = now.capacity_bytes - now.used_bytes;
             return end_for_memory(took + ", which has " + hpo::format_bytes(now.capacity_bytes) + ". Beside it, others hold " +
                                       hpo::format_bytes(now.used_bytes - charged_),
                                   {.allocated = charged_, .reserved = charged_, .free = free, .capacity = now.capacity_bytes});
         }
-        if (answer == Answer::above_cap) cap = account_->own_cap();
-        else charged_ = bytes;
+        if (answer == Answer::taken) charged_ = bytes;
     }
     if (cap && bytes > *cap)
         end_for_memory(took + ", more than the " + hpo::format_bytes(*cap) + " that it may take", {.reserved = bytes, .limit = cap});

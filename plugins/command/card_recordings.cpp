@@ -141,13 +141,17 @@ void CardRecordings::take(Family& family, ProgramRecording recorded, hpo::Progre
     family.earlier.reset();
     if (family.series.law.is_recorded(recorded.numbers)) return;
     recorded.series = family.series.name;
-    progress.keep(kept_key(family.key, family.series.law.recordings()), text_of(recorded));
-    family.series.add(std::move(recorded));
+    family.series.add(recorded);
+    const std::size_t recordings = family.series.law.recordings();
+    if (recordings > 2) recorded.error = family.series.law.errors().back();
+    progress.keep(kept_key(family.key, recordings - 1), text_of(recorded));
 }
 
 bool CardRecordings::agree(const Series& earlier, const ProgramRecording& recorded) {
     const auto told = earlier.law.covers(recorded.numbers) ? earlier.law.at(recorded.numbers) : std::nullopt;
     if (!told || earlier.torch != recorded.torch || earlier.conf != recorded.conf) return false;
+    const auto is_known = [&](const std::string& note) { return std::ranges::find(earlier.notes, note) != earlier.notes.end(); };
+    if (recorded.beside_bytes > earlier.beside_bytes || !std::ranges::all_of(recorded.notes, is_known)) return false;
     const auto expected = static_cast<double>(hpo::allocator::requested_peak(told->trace).bytes);
     const auto found = static_cast<double>(hpo::allocator::requested_peak(recorded.trace).bytes);
     double usual = 0;  // of its last two errors
@@ -158,7 +162,7 @@ bool CardRecordings::agree(const Series& earlier, const ProgramRecording& record
 
 std::optional<CardRecordings::Series> CardRecordings::recalled(const std::string& key, std::size_t numbers, hpo::Progress& progress) {
     Series series{numbers};
-    for (std::size_t i = 0; i < most_recordings; ++i) {
+    for (std::size_t i = 0; i < most_recordings && !progress.stop_requested(); ++i) {
         const auto text = progress.recall(kept_key(key, i));
         auto recording = text ? recording_of(*text) : std::nullopt;
         if (!recording || recording->numbers.size() != numbers || (i > 0 && recording->series != series.name)) break;
@@ -177,7 +181,7 @@ CardRecordings::Series::Series(std::size_t numbers)
     : law{numbers, threads_of_card()}, name{std::chrono::system_clock::now().time_since_epoch().count()} {}
 
 void CardRecordings::Series::add(ProgramRecording recording) {
-    law.add(std::move(recording.numbers), std::move(recording.trace));
+    law.add(std::move(recording.numbers), std::move(recording.trace), recording.error);
     torch = std::move(recording.torch);
     conf = std::move(recording.conf);
     beside_bytes = std::max(beside_bytes, recording.beside_bytes);

@@ -43,12 +43,14 @@ std::string bytes_of(std::string_view hex) {
 }  // namespace
 
 std::string text_of(const ProgramRecording& recording) {
+    const Json error = recording.error ? Json(*recording.error) : Json(nullptr);
     return Json{{"series", recording.series},
                 {"numbers", recording.numbers},
                 {"torch", recording.torch},
                 {"conf", recording.conf},
                 {"beside_bytes", recording.beside_bytes},
                 {"notes", recording.notes},
+                {"error", error},
                 {"trace", hex_of(hpo::allocator::encode_trace(recording.trace))}}
         .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -63,6 +65,7 @@ std::optional<ProgramRecording> recording_of(const std::string& text) {
         json.at("conf").get_to(recording.conf);
         json.at("beside_bytes").get_to(recording.beside_bytes);
         json.at("notes").get_to(recording.notes);
+        if (const Json& error = json.at("error"); !error.is_null()) recording.error = error.get<double>();
         const std::string bytes = bytes_of(json.at("trace").get<std::string>());
         recording.trace = hpo::allocator::decode_trace({bytes, "a kept recording"});
         return recording;

@@ -18,6 +18,7 @@ struct ProgramRecording {
     std::string conf;   ///< the allocator's settings
     std::int64_t beside_bytes = 0;
     std::vector<std::string> notes;
+    std::optional<double> error{};  ///< TraceLaw::errors of it
     hpo::allocator::AllocationTrace trace;
 };
 

@@ -14,6 +14,7 @@
 
 #include "command/command_trainer.hpp"
 #include "hpo/base/error.hpp"
+#include "hpo/base/process_identity.hpp"
 #include "hpo/core/value.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
@@ -448,6 +449,13 @@ print("@hpo {\"value\": 1}"))",
                Contains("of its device, which has 250.00 MiB. Beside it, others hold 60.00 MiB, so hpo ended it"));
     CHECK(outcome.failure->memory.capacity == 250 * mib);
     CHECK(device.occupancy().used_bytes == 60 * mib);
+
+    // One that takes more than its share is refused for that, though the device is full as well.
+    device.set_cap(hpo::this_process(), 60 * mib + 100 * mib);
+    const auto above = run(holding(240), large);
+    REQUIRE(above.failure);
+    CHECK_THAT(above.failure->message, Contains("more than the 160.00 MiB that it may take"));
+    CHECK(above.failure->memory.limit == 160 * mib);
 }
 
 TEST_CASE("the check of a command names a missing program and unknown placeholders, and starts nothing") {

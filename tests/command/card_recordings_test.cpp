@@ -146,6 +146,14 @@ TEST_CASE("a later run uses recordings of an earlier one once it saw that the pr
         CHECK(predict(third, keeper, 48).requested_bytes == (64 + 3 * 48 + 32) * mib);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n40\n16\n32\n24\n");
     }
+    SECTION("it takes more beside PyTorch") {
+        recorder.tells(
+            R"({"torch": "2.11.0", "conf": "", "beside_bytes": 2147483648, "unknown": "", "failed": false, "notes": ["a library"]})");
+        command::CardRecordings later;
+        CHECK(predict(later, keeper, 8).need > 2048 * mib);
+        CHECK(predict(later, keeper, 48).need > 2048 * mib);
+        CHECK(recorder.recorded() == "8\n40\n16\n32\n8\n48\n");
+    }
     SECTION("it runs on another version of PyTorch") {
         recorder.tells(R"({"torch": "2.10.0", "conf": "", "beside_bytes": 0, "unknown": "", "failed": false, "notes": []})");
         command::CardRecordings later;
@@ -198,6 +206,8 @@ TEST_CASE("a recording is kept as text") {
     command::ProgramRecording recording{
         .series = 7, .numbers = {8, 0.5}, .torch = "2.11.0", .conf = "backend:native", .beside_bytes = 3, .notes = {"a \"note\""}};
     recording.trace = training(8, 1);
+    CHECK_FALSE(command::recording_of(command::text_of(recording))->error);
+    recording.error = 0.25;
     const std::string text = command::text_of(recording);
     const auto again = command::recording_of(text);
     REQUIRE(again);
@@ -207,6 +217,7 @@ TEST_CASE("a recording is kept as text") {
     CHECK(again->conf == recording.conf);
     CHECK(again->beside_bytes == 3);
     CHECK(again->notes == recording.notes);
+    CHECK(again->error == recording.error);
     CHECK(again->trace == recording.trace);
     for (const std::string& bad : {std::string{}, std::string{"{}"}, text.substr(0, text.size() - 1), std::string{"[1]"}})
         CHECK_FALSE(command::recording_of(bad));

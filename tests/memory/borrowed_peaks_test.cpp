@@ -123,6 +123,17 @@ TEST_CASE("borrowed peaks refuse nothing before the study has tried one attempt 
     const auto capacity = static_cast<std::int64_t>(law(large) / 2);
     CHECK(study.estimate(large, capacity).need == capacity);
     CHECK(*study.estimate(small, capacity).need < capacity);
+    // One that runs, and one that failed without a peak, have told nothing.
+    Trial running = measured(small, 0);
+    running.state = TrialState::running;
+    running.attempts.back().outcome.reset();
+    running.attempts.back().peak_reserved.reset();
+    running.attempts.back().estimate = study.estimate(small, capacity);
+    study.own.push_back(running);
+    CHECK(study.estimate(large, capacity).need == capacity);
+    study.own.back().state = TrialState::fail;
+    study.own.back().attempts.back().outcome = OutcomeKind::failed;
+    CHECK(study.estimate(large, capacity).need == capacity);
     study.own.push_back(measured(small, law(small)));
     CHECK(*study.estimate(large, capacity).need > capacity);
 }

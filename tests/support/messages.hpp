@@ -25,7 +25,7 @@ inline std::vector<worker::Request> all_requests() {
             worker::EvaluateModel{sample_job()},
             worker::GoOn{},
             worker::Suggested{{.value = std::string{"a"}, .error = {}}},
-            worker::Recalled{"recorded"},
+            worker::Recalled{"recorded", "a"},
             worker::Stop{},
             worker::AskProfile{sample_job(), 7},
             worker::AskPeak{sample_job(), PeakSource::probe, 1 << 20, 9},

@@ -188,7 +188,7 @@ print('@hpo {"value": %s}' % sys.argv[1])
         for (const hpo::Trial& trial : snapshot.trials(snapshot.study(study))) all.push_back(trial.attempts.at(0).estimate.value().source);
         return all;
     };
-    const std::string note = "other studies of the store that ran the same program: s; their peaks count";
+    const std::string note = "other studies of the store that ran the same program: s; where peaks are learned, theirs";
     write("s", R"("python3", "train.py", "{mb}")");
     const auto first = tune(workshop, {"run", "s.lua", "--progress", "plain"});
     INFO(first.error);

@@ -539,7 +539,7 @@ TEST_CASE("estimate reads a store that cannot be written, says so, and leaves it
     INFO(read.error);
     CHECK(read.status == 0);
     CHECK_THAT(read.error,
-               Contains("note: --store " + store + ": no store that can be written here; predictions are neither taken from it"));
+               Contains("note: --store " + store + ": no store that can be written here now; predictions are neither taken from it"));
     CHECK(json::parse(read.out)["space"]["predictions_made"] == 5);
     CHECK(run.status != 0);  // else nothing bound it
     CHECK(read_file(store) == before);

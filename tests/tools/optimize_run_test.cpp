@@ -246,10 +246,14 @@ TEST_CASE("the command that goes on with a program's study has no option that th
 
 TEST_CASE("a program hears why its study is refused, whatever is wrong with the options") {
     const Workshop folder;
-    const auto ran = run_caller(folder, {"--sampler", "nonsense"});
+    const auto [options, problem] = GENERATE(table<std::vector<std::string>, std::string>(
+        {{{"--sampler", "nonsense"}, "--sampler: unknown sampler 'nonsense'"},
+         {{"--log", "run.log", "--log-size", "1KiB"}, "--log-size: got '1KiB'; expected at least 4KiB"},
+         {{"--log", "/nonexistent/run.log"}, "--log"}}));
+    const auto ran = run_caller(folder, options);
     CHECK(ran.status == 1);
-    CHECK_THAT(ran.error, Contains("hpo-tune: error: --sampler: unknown sampler 'nonsense'"));
-    CHECK_THAT(ran.out, Contains("refused --sampler: unknown sampler 'nonsense'"));
+    CHECK_THAT(ran.error, Contains("hpo-tune: error: " + problem));
+    CHECK_THAT(ran.out, Contains("refused " + problem));
 }
 
 TEST_CASE("the look for a name that the store does not have waits as --store-wait says") {

@@ -62,6 +62,26 @@ TEST_CASE("a key tells apart what takes memory, and nothing else") {
     CHECK(key_of(options) == with("width", std::int64_t{9}));
 }
 
+TEST_CASE("all parameters of a program's study count, also those that are called as an option of its trainer") {
+    TrainerInfo program = info();
+    program.open_ended = true;
+    program.effective_batch_parameter.clear();
+    const auto key = [&](const Values& params, const Values& options = {}) {
+        TrainerJob job;
+        job.params = params;
+        job.options = options;
+        FileStamps files;
+        return prediction_key(program, {.build = "b", .processor = "p", .threads = 2}, job, PeakSource::virtual_card, files);
+    };
+    for (const std::string name : {"lr", "batch", "dropout", "unheard_of"}) {
+        CAPTURE(name);
+        CHECK(key({{name, 0.25}}) != key({{name, 0.5}}));
+        CHECK(key({{name, 0.25}}) == key({{name, 0.25}}));
+    }
+    CHECK(key({}, {{"lr", 0.25}}) == key({}, {{"lr", 0.5}}));
+    CHECK(key({}, {{"width", 0.25}}) != key({{"width", 0.25}}));
+}
+
 TEST_CASE("of the plan count what is in memory at once, the whole batch, the kind of device and its levers") {
     CHECK(under(64, 8) == under(64, 8));
     CHECK(under(64, 8) != under(128, 8));  // of 100 examples the second has one step an epoch

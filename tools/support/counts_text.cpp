@@ -31,7 +31,7 @@ std::string oom_text(const analysis::StudyCounts& counts) {
 }
 
 std::string killed_text(std::size_t attempts) {
-    return counted(attempts, "attempt") + " ended with " + (attempts == 1 ? "its" : "their") + " process, for an unknown reason";
+    return counted(attempts, "attempt") + " ended with " + (attempts == 1 ? "its" : "their") + " process";
 }
 
 }  // namespace hpo::tools

@@ -12,7 +12,7 @@ namespace hpo::tools {
 [[nodiscard]] std::string states_text(const analysis::StudyCounts& counts);
 /// "3 attempts out of memory, 2 trials recovered", and how many attempts may have been out of memory, too, without a word.
 [[nodiscard]] std::string oom_text(const analysis::StudyCounts& counts);
-/// "8 attempts ended with their process, for an unknown reason".
+/// "8 attempts ended with their process".
 [[nodiscard]] std::string killed_text(std::size_t attempts);
 
 }  // namespace hpo::tools

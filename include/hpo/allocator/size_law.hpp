@@ -54,10 +54,10 @@ struct SizeGuess {
 /// - c0 m0 + c1 m1
 /// - c0 m0 with one number rounded up
 ///
-/// Other laws of the same kind that give all points count for `least` and `most`. If there is no such law, c0 m0 may give the first point
-/// and three in five of all: the others may be points of other blocks. If it does not either, as for workspaces, the first point's size
-/// grows with the product that fits best, and `least` and `most` differ by as much as that misses other points. O(terms^2 * points). With
-/// more than five numbers, sums are not tried.
+/// So a padding that no point shows is not seen. Other laws of the same kind that give all points count for `least` and `most`. If there is
+/// no such law, c0 m0 may give the first point and three in five of all: the others may be points of other blocks. If it does not either,
+/// as for workspaces, the first point's size grows with the product that fits best, and `least` and `most` differ by as much as that misses
+/// other points. O(terms^2 * points). With more than five numbers, sums are not tried.
 [[nodiscard]] SizeGuess size_at(const SizeValues& wanted, const std::vector<SizePoint>& points);
 
 }  // namespace hpo::allocator

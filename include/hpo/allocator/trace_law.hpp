@@ -28,8 +28,8 @@ public:
     /// The recordings have so many numbers, and are of one card. Throws Error for too many (SizeTerms).
     TraceLaw(std::size_t numbers, CardThreads card) : terms_{numbers}, card_{card} {}
 
-    /// The numbers are above 0.
-    void add(std::vector<double> numbers, AllocationTrace trace);
+    /// The numbers are above 0. `error`: what this recording added to `errors` before, which saves predicting it again.
+    void add(std::vector<double> numbers, AllocationTrace trace, std::optional<double> error = std::nullopt);
     [[nodiscard]] std::size_t recordings() const noexcept { return recordings_.size(); }
     /// True if a recording has just these numbers.
     [[nodiscard]] bool is_recorded(const std::vector<double>& numbers) const {

@@ -11,7 +11,8 @@ namespace hpo {
 /// A new folder that only this user may open. It is deleted with all that it holds once this object is destroyed, and also if this process
 /// is killed: a small process, which no signal of a terminal reaches, waits for its end and then deletes the folder.
 ///
-/// Design note: a worker is killed together with its supervisor, so no destructor and no handler of a signal would do.
+/// Design note: this is the one place below hpo/ that makes a folder in TMPDIR and starts a process, because plugins and tools both need
+/// it. A worker is killed together with its supervisor, so no destructor and no handler of a signal would do.
 class TemporaryFolder {
 public:
     /// Makes it in `std::filesystem::temp_directory_path()`, which is TMPDIR, or else /tmp. Its name begins with `name`. Throws

@@ -88,7 +88,8 @@ private:
     /// A base for an attempt without a prediction or a shape.
     struct LearnedBase {
         Estimate estimate;
-        double excess_risk = 1;  ///< probability that the device is too small
+        double excess_risk = 1;   ///< probability that the device is too small
+        bool is_untried = false;  ///< only other studies measured the program
     };
     [[nodiscard]] LearnedBase learned_base(const MemoryQuery& query) const;
     /// The probability of running out of memory that an attempt with a learned peak may have on the whole device.

@@ -35,8 +35,9 @@ struct Predictor {
 };
 
 /// Everything that determines how much of its device a job's attempt takes, as text. Two jobs with the same key have the same prediction.
-/// A parameter counts as far as TrainerParameter::memory says. If a text names a file, the file's stamp counts too. On the CPU, the
-/// processor and the number of threads count, because libraries may lay out numbers differently.
+/// A parameter counts as far as TrainerParameter::memory says. Those of an open-ended trainer's study all count. If a text names a file,
+/// the file's stamp counts too. On the CPU, the processor and the number of threads count, because libraries may lay out numbers
+/// differently.
 [[nodiscard]] std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, const TrainerJob& job, PeakSource source,
                                          FileStamps& files);
 

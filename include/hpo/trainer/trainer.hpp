@@ -110,6 +110,14 @@ struct TrainerInfo {
     std::vector<std::string> peak_sources;  ///< how it can predict an attempt's peak: names of PeakSource, strongest first
 };
 
+/// The value that a job gives to one of its trainer's own parameters; null: none. An open-ended trainer has its own from the options alone,
+/// because the study's parameters may have the same names.
+[[nodiscard]] inline const Value* given_value(const TrainerInfo& info, const TrainerJob& job, const std::string& name) {
+    if (!info.open_ended) return job.find(name);
+    const auto option = job.options.find(name);
+    return option == job.options.end() ? nullptr : &option->second;
+}
+
 /// Through this a trainer tells what it does while it runs. Use it only until the function that received it returns. Thread safety: one
 /// thread at a time, except `log`.
 class Progress {

@@ -39,6 +39,7 @@ struct Suggested {  ///< answers Asked
 };
 struct Recalled {  ///< answers Recall
     static constexpr std::string_view op = "recalled";
+    std::string key;
     std::optional<std::string> text;
 };
 struct AskProfile {

@@ -120,7 +120,7 @@ namespace {
 
 /// The figures of the card that this program runs on, or of one that is like another. Without a limit.
 std::string unlimited_figures(const PredictedCard& like) {
-    constexpr std::int64_t without_limit = std::int64_t{1} << 44;
+    constexpr std::int64_t without_limit = std::int64_t{1} << 40;  // PyTorch reserves addresses for more than that, many times over
     AskedCard card;
     if (const char* const here = std::getenv(card_variable); here != nullptr && is_on_virtual_card()) {
         card = card_of_figures(here);

@@ -318,7 +318,8 @@ std::unique_ptr<store::StoredPredictions> known_predictions(const Settings& sett
     if (!found && settings.all().at("store").origin == "command line") {
         const bool is_there = std::filesystem::exists(store::file_of(settings.text("store")));
         std::cerr << "hpo-tune: note: --store " << settings.text("store") << ": "
-                  << (is_there ? "no store that can be written here" : "no store") << "; predictions are neither taken from it nor kept\n";
+                  << (is_there ? "no store that can be written here now" : "no store")
+                  << "; predictions are neither taken from it nor kept\n";
     }
     return found;
 }

@@ -19,8 +19,8 @@ struct SameProgram {
     std::vector<std::string> studies;  ///< the names of theirs
 };
 
-/// Nothing for a trainer that predicts its peaks itself, because its predictions are better than what is learned; and nothing of a store
-/// that cannot be read.
+/// Nothing for a trainer that predicts its peaks itself, because its predictions are better than what is learned. Other programs are no
+/// such trainer, because a virtual card cannot predict all of them. Nothing of a store that cannot be read, either.
 [[nodiscard]] SameProgram read_same_program(const Settings& settings, const TrainerInfo& info);
 
 }  // namespace hpo::tune

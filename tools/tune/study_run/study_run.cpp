@@ -101,8 +101,8 @@ StudyRun::~StudyRun() {
 }
 
 int StudyRun::run() {
-    begin_log();
     try {
+        begin_log();
         const int status = run_unlogged();
         if (status == exit_code(Errc::bad_value)) tell_program_of_error("hpo-tune has refused the study, and has said why");
         if (log_) log_->run_ends("status " + std::to_string(status));
@@ -269,10 +269,11 @@ void StudyRun::open_study() {
 
 void StudyRun::read_same_program() {
     if (!policies_.guard.carries() || !workers_->largest_device().capacity_bytes) return;
+    if (stored_.size() >= memory::LearnedPeaks::most_borrowed) return;
     SameProgram same = tune::read_same_program(settings_, info_);
-    if (stored_.size() < memory::LearnedPeaks::most_borrowed && !same.studies.empty())
+    if (!same.studies.empty())
         note("other studies of the store that ran the same program: " + join_names(same.studies) +
-             "; their peaks count until this study has enough of its own");
+             "; where peaks are learned, theirs on this device count until this study has enough of its own");
     tune_.same_program = std::move(same.trials);
 }
 

@@ -20,8 +20,10 @@
 
 namespace hpo::allocator {
 
-HPO_INLINE void TraceLaw::add(std::vector<double> numbers, AllocationTrace trace) {
-    if (recordings() >= 2) {
+HPO_INLINE void TraceLaw::add(std::vector<double> numbers, AllocationTrace trace, std::optional<double> error) {
+    if (recordings() >= 2 && error) {
+        errors_.push_back(*error);
+    } else if (recordings() >= 2) {
         const auto predicted = static_cast<double>(requested_peak(at(numbers)->trace).bytes);
         const auto recorded = static_cast<double>(requested_peak(trace).bytes);
         errors_.push_back(recorded > 0 ? std::abs(predicted / recorded - 1) : 0);

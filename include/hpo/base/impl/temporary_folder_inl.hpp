@@ -79,10 +79,10 @@ HPO_INLINE void TemporaryFolder::start_guard() {
 }
 
 HPO_INLINE TemporaryFolder::~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    std::error_code failed;
+    std::filesystem::remove_all(path_, failed);
     if (guarded_ < 0) return;
-    static_cast<void>(::send(guarded_, "\n", 1, MSG_NOSIGNAL));
+    if (!failed) static_cast<void>(::send(guarded_, "\n", 1, MSG_NOSIGNAL));  // else the guard tries it, as for a process that is gone
     ::close(guarded_);
     while (guard_ > 0 && ::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
     }

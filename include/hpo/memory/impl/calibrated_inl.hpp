@@ -28,11 +28,13 @@ HPO_INLINE Calibrated::Calibrated(Config config)
 HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     Estimate estimate = query.prediction ? bare_estimate(*query.prediction) : formula_.estimate(query);
     std::optional<double> excess_risk;  // of a learned base
+    bool is_untried = false;
     if (!estimate.need && !query.profile && query.capacity_bytes) {
         LearnedBase base = learned_base(query);
         if (base.estimate.source != learned_source) return base.estimate;
         estimate = std::move(base.estimate);
         excess_risk = base.excess_risk;
+        is_untried = base.is_untried;
     }
     if (!estimate.need) return estimate;
     const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
@@ -52,7 +54,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
         if (known && *known / unit - reach + repeats_within <= room) {
             estimate.need = query.capacity_bytes;
         } else if (excess_risk) {
-            if (*excess_risk <= allowed_excess_risk(query.history)) {
+            if (is_untried || *excess_risk <= allowed_excess_risk(query.history)) {
                 estimate.need = query.capacity_bytes;
                 risk = std::max(risk_, *excess_risk);
             }
@@ -95,6 +97,7 @@ HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& q
     const double room = std::log(static_cast<double>(*query.capacity_bytes)) - answer.log_bytes.mean;
     base.excess_risk = 0.5 * std::erfc(room / std::sqrt(2 * answer.log_bytes.variance));
     // Another version of the program may have taken more: it must be tried before anything is refused.
+    base.is_untried = answer.is_untried;
     if (answer.is_untried) base.excess_risk = std::min(base.excess_risk, risk_while_learning);
     return base;
 }

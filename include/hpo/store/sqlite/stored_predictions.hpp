@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,10 @@ public:
     void keep(const std::string& key, const std::string& prediction);
 
 private:
-    StoredPredictions(const std::string& path, bool write) : connection_{path, Connection::Options{.write = write}}, writes_{write} {}
+    static constexpr std::chrono::milliseconds short_wait{1'000};
+
+    StoredPredictions(const std::string& path, bool write)
+        : connection_{path, Connection::Options{.write = write, .patience = {.busy_timeout = short_wait}}}, writes_{write} {}
 
     [[nodiscard]] bool has_table();
 

@@ -72,7 +72,7 @@ HPO_INLINE std::string prediction_key(const TrainerInfo& info, const Predictor& 
         return 0.0;
     };
     const auto value_of = [&](const TrainerParameter& parameter) -> const Value& {
-        const Value* given = job.find(parameter.name);
+        const Value* given = given_value(info, job, parameter.name);
         return given && !given->is_null() ? *given : parameter.standard;
     };
     // If one of these values is 1, the others decide whether the whole training is one step. Then their exact values count.
@@ -98,7 +98,11 @@ HPO_INLINE std::string prediction_key(const TrainerInfo& info, const Predictor& 
         }
     };
     unlisted(job.options);
-    unlisted(job.params);
+    if (info.open_ended) {
+        for (const auto& [name, value] : job.params) add("parameter " + name, value, MemoryUse::value);
+    } else {
+        unlisted(job.params);
+    }
     if (const auto own = settings.find("threads"); key["device"] == "cpu" && (own == settings.end() || *own == 0))
         key["threads"] = predictor.threads;
     return json_line(key);

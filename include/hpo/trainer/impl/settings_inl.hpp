@@ -46,11 +46,7 @@ HPO_INLINE std::vector<Error> Settings::read(const TrainerInfo& info, const Trai
     if (!info.open_ended) check_names(job.params, "parameter");
     check_names(job.options, "option");
     for (const TrainerParameter& parameter : info.parameters) {
-        const Value* given = job.find(parameter.name);
-        if (info.open_ended) {  // its own options never come from the study's parameters, which may have the same names
-            const auto option = job.options.find(parameter.name);
-            given = option == job.options.end() ? nullptr : &option->second;
-        }
+        const Value* given = given_value(info, job, parameter.name);
         if (!given || given->is_null()) given = &parameter.standard;
         if (given->is_null() && job.shapes_only) continue;
         if (given->is_null()) {

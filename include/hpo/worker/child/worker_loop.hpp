@@ -49,7 +49,7 @@ public:
     /// @{
     void go_on(bool prune);
     void suggested(Suggestion suggestion);
-    void recalled(std::optional<std::string> text);
+    void recalled(Recalled answer);
     void stop();
     /// @}
     void begin_attempt();
@@ -119,7 +119,7 @@ private:
     void obey(const GoOn& answer) { progress_.go_on(answer.prune); }
     void obey(const Stop&) { progress_.stop(); }
     void obey(Suggested& answer) { progress_.suggested(std::move(answer.suggestion)); }
-    void obey(Recalled& answer) { progress_.recalled(std::move(answer.text)); }
+    void obey(Recalled& answer) { progress_.recalled(std::move(answer)); }
     void obey(const Quit&) {}
 
     void begin(std::function<void()> work);

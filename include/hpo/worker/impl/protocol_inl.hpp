@@ -39,7 +39,7 @@ struct JsonMembers<worker::Suggested> {
 };
 template <>
 struct JsonMembers<worker::Recalled> {
-    static constexpr std::tuple list{JsonMember{"text", &worker::Recalled::text}};
+    static constexpr std::tuple list{JsonMember{"key", &worker::Recalled::key}, JsonMember{"text", &worker::Recalled::text}};
 };
 template <>
 struct JsonMembers<worker::AskProfile> {

@@ -11,7 +11,7 @@
 namespace hpo::memory::inline learned {
 
 namespace detail {
-constexpr double usual_noise = 0.05;  // runs of one configuration differ by some per cent
+inline constexpr double usual_noise = 0.05;  // runs of one configuration differ by some per cent
 }
 
 HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<Point> points, std::vector<double> values,

@@ -25,7 +25,7 @@ HPO_INLINE std::unique_ptr<StoredPredictions> StoredPredictions::of_existing(con
     const std::string path = file_of(address);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored)) return nullptr;
-    for (const bool write : {true, false}) {
+    for (const bool write : {true, false}) {  // a lock is not waited for long: predictions can be made again
         try {
             std::unique_ptr<StoredPredictions> found{new StoredPredictions{path, write}};
             if (found->has_table()) return found;

@@ -60,13 +60,14 @@ HPO_INLINE std::optional<std::string> RemoteProgress::recall(const std::string& 
     lock.unlock();
     channel_.send(message_line(Event{Recall{key}}));
     lock.lock();
-    answered_.wait(lock, [&] { return recalled_ || stop_; });
-    return recalled_ ? std::move(recalled_->text) : std::nullopt;
+    const auto is_told = [&] { return recalled_ && recalled_->key == key; };  // an answer to a question before may come late
+    answered_.wait(lock, [&] { return is_told() || stop_; });
+    return is_told() ? std::move(recalled_->text) : std::nullopt;
 }
 
-HPO_INLINE void RemoteProgress::recalled(std::optional<std::string> text) {
+HPO_INLINE void RemoteProgress::recalled(Recalled answer) {
     const std::lock_guard lock{mutex_};
-    recalled_ = Recalled{std::move(text)};
+    recalled_ = std::move(answer);
     answered_.notify_all();
 }
 

@@ -32,7 +32,7 @@ HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
     } else if (auto* answered = std::get_if<Answered>(&event)) {
         if (answered->id == question_) answer_ = std::move(*answered);
     } else if (const auto* recall = std::get_if<Recall>(&event)) {
-        worker.send(Recalled{questions_.recalled(recall->key)});
+        worker.send(Recalled{recall->key, questions_.recalled(recall->key)});
     } else if (const auto* kept = std::get_if<Keep>(&event)) {
         questions_.keep(kept->key, kept->text);
     } else if (WorkerSlot* slot = slot_of(slots_, worker); slot && slot->running) {
