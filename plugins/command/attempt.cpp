@@ -11,6 +11,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/orphaned_copy.hpp"
 #include "hpo/failure/python_error.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
 
@@ -76,11 +77,25 @@ void Attempt::read_rest() {
 
 void Attempt::read_all() {
     output_.read([this](std::string_view line, bool whole) {
+        tell_alive();
         if (whole && line.starts_with(line_mark)) hear_line(line.substr(line_mark.size()), whole);
         else output_log_.line(line);
     });
-    error_output_.read([this](std::string_view line, bool) { error_log_.line(line); });
-    reports_.read([this](std::string_view line, bool whole) { hear_line(line, whole); });
+    error_output_.read([this](std::string_view line, bool) {
+        tell_alive();
+        error_log_.line(line);
+    });
+    reports_.read([this](std::string_view line, bool whole) {
+        tell_alive();
+        hear_line(line, whole);
+    });
+}
+
+void Attempt::tell_alive() {
+    constexpr double pause = 0.2;  // seconds: enough for any limit, and cheap for a program that prints much
+    if (told_alive_ && watch_.seconds() < *told_alive_ + pause) return;
+    told_alive_ = watch_.seconds();
+    progress_.alive();
 }
 
 void Attempt::hear_line(std::string_view text, bool whole) {
@@ -224,8 +239,7 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
         outcome.failure = std::move(too_much_);
     } else if (end.was_orphaned && end.signal == SIGKILL) {
         outcome.kind = hpo::OutcomeKind::interrupted;
-        outcome.failure = hpo::Failure{.kind = hpo::FailureKind::lost_worker,
-                                       .message = "the program that calls optimize has ended, so hpo ended its copy"};
+        outcome.failure = hpo::Failure{.kind = hpo::FailureKind::lost_worker, .message = std::string{hpo::orphaned_copy_message}};
         outcome.failure->traceback = std::string{error_log_.last_words()};
     } else if (!succeeded) {
         const std::string_view said = error_log_.last_words().empty() ? output_log_.last_words() : error_log_.last_words();

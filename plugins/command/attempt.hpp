@@ -39,6 +39,8 @@ public:
 private:
     void hear(const ProgramLine& said);
     [[nodiscard]] std::string answer_to(const ProgramLine::Question& question);
+    /// Tells now and then that the program says something.
+    void tell_alive();
     void hear_line(std::string_view text, bool whole);
     void malformed(const std::string& what);
     void stop_if_asked();
@@ -74,10 +76,11 @@ private:
     std::optional<hpo::Failure> too_much_;  ///< set once the program was ended because of its memory
     std::int64_t malformed_ = 0;
     std::string first_malformed_;
-    bool pruned_ = false;         ///< it said that it is not worth finishing
-    bool goes_on_ = true;         ///< what was answered to its latest report
-    bool asks_ = false;           ///< it has asked whether it should stop, so it can stop by itself
-    bool heard_verdict_ = false;  ///< what it was answered last: that it should stop
+    bool pruned_ = false;               ///< it said that it is not worth finishing
+    bool goes_on_ = true;               ///< what was answered to its latest report
+    bool asks_ = false;                 ///< it has asked whether it should stop, so it can stop by itself
+    std::optional<double> told_alive_;  ///< seconds of watch_
+    bool heard_verdict_ = false;        ///< what it was answered last: that it should stop
     std::optional<hpo::Stopwatch> since_stop_;
     int signals_sent_ = 0;
 };

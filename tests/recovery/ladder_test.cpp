@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/recovery/ladder.hpp"
+#include "hpo/recovery/rungs/rung_record.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -165,6 +166,22 @@ TEST_CASE("a rung that never helped for this cause in the study is tried last") 
     CHECK_THAT(decisions(Ladder<>{}, failure, plan_of(2), before).at(1), Catch::Contains("(it has helped in none of 3 trials)"));
     before.push_back(in_vain("shrink_micro_batch", failure, true));
     CHECK(names({first()}).front() == "shrink_micro_batch");
+}
+
+TEST_CASE("a rung helped if the attempt under it fits once its reservation is large enough") {
+    const Failure failure = out_of_memory(OomCause::capacity);
+    Trial trial = in_vain("shrink_micro_batch", failure);
+    trial.state = hpo::TrialState::complete;
+    trial.attempts[1].failure = out_of_memory(OomCause::limit);
+    trial.attempts[1].decision = "requires more than the 2.00 GiB that was reserved for it: runs again with more of the device";
+    trial.attempts.emplace_back();
+    const std::vector<Trial> before(3, trial);
+    const auto failures = hpo::recovery::FailureClass::of(failure);
+    CHECK(hpo::recovery::record_of("shrink_micro_batch", failures, before).helped == 3);
+    CHECK(names({decisions(Ladder<>{}, failure, plan_of(2), before).front()}).front() == "shrink_micro_batch");
+    // What another rung did afterwards is its own merit.
+    trial.attempts[1].decision = decision_of("fresh_worker", "retry");
+    CHECK(hpo::recovery::record_of("shrink_micro_batch", failures, std::vector<Trial>{trial}).helped == 0);
 }
 
 TEST_CASE("a ladder's configuration names known rungs, each once") {

@@ -43,6 +43,7 @@ inline std::vector<worker::Event> all_events() {
             worker::Asked{"lr", "{}"},
             worker::Recall{"recorded"},
             worker::Keep{"recorded", "a\nb"},
+            worker::Alive{},
             worker::Measured{{.name = "oom", .seconds = 1}},
             worker::Checkpointed{1},
             worker::Ended{{.kind = OutcomeKind::complete, .values = {0.5}}},

@@ -263,3 +263,21 @@ print('@hpo {"value": %d}' % micro)
         CHECK(trial.attempts.size() == (*trial.params.number("batch") > 16 ? 3 : 1));
     }
 }
+
+TEST_CASE("a silence time ends a program that says nothing, and not one that prints") {
+    const Workshop workshop;
+    workshop.write("mute.lua", script(R"({ "sleep", "100" })", "trials = 1,"));
+    const auto mute = tune(workshop, {"run", "mute.lua", "--store", "mute.db", "--silence-time", "1s", "--progress", "plain"});
+    CHECK_THAT(mute.error + mute.out, Contains("timeout: its worker said nothing for 1 s"));
+    // What it took was seen several times meanwhile.
+    hpo::store::Snapshot kept{workshop.file("mute.db")};
+    const auto trials = kept.trials(kept.study("s"));
+    REQUIRE(trials.size() == 1);
+    CHECK(trials[0].attempts.front().memory.size() >= 1);
+    workshop.write("talks.lua",
+                   script(R"({ "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep 0.5; done; echo '@hpo {\"value\": 1}'" })",
+                          "trials = 1,"));
+    const auto talks = tune(workshop, {"run", "talks.lua", "--silence-time", "4s", "--progress", "none"});
+    INFO(talks.error << talks.out);
+    CHECK(talks.status == 0);
+}

@@ -172,7 +172,7 @@ TEST_CASE("an objective is pruned only where it asks, after the step that it rep
     const auto [name, reports] =
         GENERATE(std::pair{"asks_never", 3U}, std::pair{"asks_at_the_better_step", 3U}, std::pair{"asks_always", 1U});
     CAPTURE(name);
-    const auto ran = folder.run(name, {"--trials", "6", "--pruner", "median:startup_trials=2"});
+    const auto ran = folder.run(name, {"--trials", "6", "--workers", "1", "--pruner", "median:startup_trials=2"});
     INFO(ran.error);
     REQUIRE(ran.status == 0);
     for (const hpo::Trial& trial : folder.trials(name)) {

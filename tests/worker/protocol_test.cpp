@@ -41,7 +41,7 @@ TEST_CASE("what is no message is refused, and what is known is listed") {
                       R"(report.report.step: got "a"; expected a whole number)");
     CHECK_THROWS_WITH(parse_message<Event>(R"({"op": "re\nport"})"),
                       "message: unknown op 're\\nport'; did you mean 'report'?; known: ready, refused, started, report, suggest, recall, "
-                      "keep, memory, checkpoint, end, answer");
+                      "keep, alive, memory, checkpoint, end, answer");
     CHECK_THROWS_AS(parse_message<Event>(""), Error);
 }
 

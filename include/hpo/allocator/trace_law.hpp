@@ -81,5 +81,6 @@ private:
 }  // namespace hpo::allocator
 
 #ifndef HPO_COMPILED
+#include "hpo/allocator/impl/block_count_inl.hpp"
 #include "hpo/allocator/impl/trace_law_inl.hpp"
 #endif

@@ -48,6 +48,7 @@ public:
     [[nodiscard]] bool stop_requested() const override { return host_.stop_requested(host_.context) != 0; }
     void memory(const MemoryMark& mark) override { host_.memory(host_.context, as_text(record_line(mark))); }
     void last_step(std::int64_t step) override { tell(record_line(News{.last_step = step})); }
+    void alive() override { tell(record_line(News{.alive = true})); }
     void checkpointed(std::int64_t step) override { tell(record_line(News{.checkpoint = step})); }
     void log(std::string_view line) override { host_.log(host_.context, as_text(line)); }
     [[nodiscard]] Value suggest(const std::string& name, const std::string& distribution) override {

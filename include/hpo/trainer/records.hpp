@@ -91,10 +91,12 @@ struct JsonMembers<Report> {
 struct News {
     std::optional<std::int64_t> checkpoint{};  ///< Progress::checkpointed
     std::optional<std::int64_t> last_step{};   ///< Progress::last_step
+    bool alive = false;                        ///< Progress::alive
 };
 template <>
 struct JsonMembers<News> {
-    static constexpr std::tuple list{JsonMember{"checkpoint", &News::checkpoint}, JsonMember{"last_step", &News::last_step}};
+    static constexpr std::tuple list{JsonMember{"checkpoint", &News::checkpoint}, JsonMember{"last_step", &News::last_step},
+                                     JsonMember{"alive", &News::alive}};
 };
 
 template <>

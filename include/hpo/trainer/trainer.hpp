@@ -130,6 +130,8 @@ public:
     /// True once the attempt was asked to end. Cheap enough to call for every batch.
     [[nodiscard]] virtual bool stop_requested() const = 0;
     virtual void memory(const MemoryMark& mark) = 0;
+    /// Tells that the program which an open-ended trainer runs has said something. Its memory, seen from outside, tells nothing of that.
+    virtual void alive() {}
     /// The job's folder now has a complete checkpoint of this step, which was reported before. A later attempt may resume from it.
     virtual void checkpointed(std::int64_t /*step*/) {}
     /// A line for the trial's log. Several threads may call it at once.

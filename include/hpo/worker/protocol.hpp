@@ -104,6 +104,9 @@ struct Keep {  ///< Progress::keep
     std::string key;
     std::string text;
 };
+struct Alive {  ///< the program that the trainer runs has said something
+    static constexpr std::string_view op = "alive";
+};
 struct Measured {
     static constexpr std::string_view op = "memory";
     MemoryMark mark;
@@ -130,7 +133,7 @@ struct Answered {  ///< to AskProfile, AskPeak, AskCheck and AskMeasure
     bool cannot_run = false;                 ///< the error is CannotRun
     std::optional<std::int64_t> held_bytes;  ///< what the process held of the device afterwards, if the trainer marks it
 };
-using Event = std::variant<Ready, Refused, Started, Reported, Asked, Recall, Keep, Measured, Checkpointed, Ended, Answered>;
+using Event = std::variant<Ready, Refused, Started, Reported, Asked, Recall, Keep, Alive, Measured, Checkpointed, Ended, Answered>;
 /// @}
 
 /// A message as a line, with the line end.

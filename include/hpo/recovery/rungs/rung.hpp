@@ -30,6 +30,12 @@ concept RecoveryRung = std::default_initializable<R> && requires(const R& rung, 
 [[nodiscard]] inline bool is_decision_of(std::string_view rung, std::string_view decision) {
     return decision.size() > rung.size() + 1 && decision.starts_with(rung) && decision.substr(rung.size()).starts_with(": ");
 }
+/// True if a decision begins with the name of a rung, a policy or a rule. Else the tuner itself answered, as to an attempt that its
+/// reservation limited.
+[[nodiscard]] inline bool is_of_policy(std::string_view decision) {
+    const std::size_t end = decision.find(": ");
+    return end != std::string_view::npos && decision.substr(0, end).find(' ') == std::string_view::npos;
+}
 
 /// How often a rung was the answer in a trial's earlier attempts.
 [[nodiscard]] inline int uses_of(std::string_view rung, const Trial& trial) {

@@ -27,7 +27,7 @@ struct RungRecord {
 };
 
 /// Counts a rung's answers to failures of a class. A rung that is tried several times in a row helps if the last of these attempts does not
-/// fail. O(attempts).
+/// fail. If the tuner itself answered to it, because the reservation was too small, the attempt after that one counts. O(attempts).
 [[nodiscard]] inline RungRecord record_of(std::string_view rung, const FailureClass& failures, std::span<const Trial> trials) {
     RungRecord record;
     for (const Trial& trial : trials) {
@@ -38,7 +38,10 @@ struct RungRecord {
             const Attempt& attempt = trial.attempts[i];
             if (!attempt.failure || FailureClass::of(*attempt.failure) != failures || !is_decision_of(rung, attempt.decision)) continue;
             tried = true;
-            helped = helped || !trial.attempts[i + 1].failure;
+            std::size_t under = i + 1;
+            while (under + 1 < trial.attempts.size() && trial.attempts[under].failure && !is_of_policy(trial.attempts[under].decision))
+                ++under;
+            helped = helped || !trial.attempts[under].failure;
         }
         record.trials += tried ? 1 : 0;
         record.helped += helped ? 1 : 0;

@@ -135,6 +135,7 @@ HPO_INLINE void PluginTrainer::tell(void* context, abi::Text json) noexcept {
         const News news = read_record<News>({json.data, json.size}, place);
         if (news.checkpoint) progress.checkpointed(*news.checkpoint);
         else if (news.last_step) progress.last_step(*news.last_step);
+        else if (news.alive) progress.alive();
         else progress.tell({json.data, json.size});
     } catch (const Error& error) {
         progress.log(error.what());

@@ -39,6 +39,7 @@ public:
         leaks_.see(mark);
         channel_.send(message_line(Event{Measured{mark}}));
     }
+    void alive() override { channel_.send(message_line(Event{Alive{}})); }
     void checkpointed(std::int64_t step) override { channel_.send(message_line(Event{Checkpointed{step}})); }
     void log(std::string_view line) override {
         const std::string text = std::string{line} + '\n';

@@ -95,6 +95,10 @@ struct JsonMembers<worker::Keep> {
     static constexpr std::tuple list{JsonMember{"key", &worker::Keep::key}, JsonMember{"text", &worker::Keep::text}};
 };
 template <>
+struct JsonMembers<worker::Alive> {
+    static constexpr std::tuple<> list{};
+};
+template <>
 struct JsonMembers<worker::Measured> {
     static constexpr std::tuple list{JsonMember{"mark", &worker::Measured::mark}};
 };

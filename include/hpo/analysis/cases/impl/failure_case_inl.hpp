@@ -22,6 +22,7 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/not_run.hpp"
+#include "hpo/failure/orphaned_copy.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 
@@ -32,6 +33,7 @@ HPO_INLINE bool FailureCase::not_run() const { return was_not_run(*trial, failur
 HPO_INLINE bool FailureCase::killed() const {
     if (silent()) return false;
     if (failure.kind != FailureKind::lost_worker) return was_killed(failure);
+    if (failure.message == orphaned_copy_message) return false;
     const bool of_run = !attempt || attempt->outcome == OutcomeKind::interrupted;  // the process that supervised it is gone, too
     return of_run || failure.message.empty() || failure.message == vanished_message;
 }

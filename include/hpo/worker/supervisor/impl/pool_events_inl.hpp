@@ -36,8 +36,11 @@ HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
     } else if (const auto* kept = std::get_if<Keep>(&event)) {
         questions_.keep(kept->key, kept->text);
     } else if (WorkerSlot* slot = slot_of(slots_, worker); slot && slot->running) {
-        slot->running->heard = Stopwatch{};
-        slot->running->excused_silence = 0;
+        // Another program's memory is seen from outside, whether or not it says anything.
+        if (!(info_ && info_->open_ended && std::holds_alternative<Measured>(event))) {
+            slot->running->heard = Stopwatch{};
+            slot->running->excused_silence = 0;
+        }
         if (auto worker_event = worker_event_of(slot->running->trial, worker.pid(), event)) tell_later(*std::move(worker_event));
         else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*slot, std::move(*ended));
     }
