@@ -42,11 +42,14 @@ constexpr double most_recorder_seconds = 42;  // to write what was recorded, too
 
 hpo::Error cannot(const std::string& why) { return hpo::Error{hpo::Errc::plugin, "the program on a virtual card: " + why}; }
 
+/// What the tool that started this worker tells of the recorder. Empty: nothing.
+std::string recorder_variable(const char* name) { return hpo::worker::variable(hpo::worker::inherited_environment(), name).value_or(""); }
+
 /// What recordings of a family are kept under. It names the program and the card, and not what the program imports or reads.
 std::string program_key(const hpo::TrainerJob& job, const std::string& family) {
     Json options = Json::object();
     for (const auto& [name, value] : job.options) options[name] = hpo::json_text(value);
-    const std::string card = hpo::worker::variable(hpo::worker::inherited_environment(), "HPO_RECORDER_CARD").value_or("");
+    const std::string card = recorder_variable("HPO_RECORDER_CARD");
     std::error_code ignored;
     const std::string folder = std::filesystem::current_path(ignored).string();
     return Json{{"program", std::move(options)}, {"folder", folder}, {"card", card}, {"family", family}}.dump(
@@ -56,7 +59,7 @@ std::string fixed_key(const std::string& key) { return "the number that is fixed
 std::string kept_key(const std::string& key, std::size_t number) { return "recording " + std::to_string(number) + " of " + key; }
 
 hpo::allocator::CardThreads threads_of_card() {
-    const std::string figures = hpo::worker::variable(hpo::worker::inherited_environment(), "HPO_RECORDER_CARD").value_or("");
+    const std::string figures = recorder_variable("HPO_RECORDER_CARD");
     const auto number = [&](const char* key, int usual) { return static_cast<int>(hpo::device::card_figure_number(figures, key, usual)); };
     const int capability = number("capability", 80);
     return hpo::allocator::CardThreads::of({capability / 10, capability % 10}, number("multiprocessors", 108));
@@ -102,13 +105,12 @@ std::int64_t context_bytes_of(const hpo::TrainerJob& job) {
 }
 
 void CardRecordings::record(Family& family, const std::vector<double>& numbers, const ProgramStart& start, hpo::Progress& progress) {
-    const auto environment = hpo::worker::inherited_environment();
-    const std::string recorder = hpo::worker::variable(environment, "HPO_RECORDER").value_or("");
+    const std::string recorder = recorder_variable("HPO_RECORDER");
     if (recorder.empty()) throw cannot("there is none");
     const hpo::TemporaryFolder folder{"hpo-recording"};
-    ProgramStart recording{.words = {recorder, "record-program", folder.path().string(),
-                                     hpo::worker::variable(environment, "HPO_RECORDER_CARD").value_or(""), std::to_string(most_seconds)},
-                           .environment = start.environment};
+    ProgramStart recording{
+        .words = {recorder, "record-program", folder.path().string(), recorder_variable("HPO_RECORDER_CARD"), std::to_string(most_seconds)},
+        .environment = start.environment};
     recording.words.insert(recording.words.end(), start.words.begin(), start.words.end());
     run_recorder(recording, progress);
     const Json told = told_by(folder.path());
@@ -148,16 +150,14 @@ void CardRecordings::take(Family& family, ProgramRecording recorded, hpo::Progre
 }
 
 bool CardRecordings::agree(const Series& earlier, const ProgramRecording& recorded) {
-    const auto told = earlier.law.covers(recorded.numbers) ? earlier.law.at(recorded.numbers) : std::nullopt;
-    if (!told || earlier.torch != recorded.torch || earlier.conf != recorded.conf) return false;
+    if (!earlier.law.covers(recorded.numbers) || earlier.torch != recorded.torch || earlier.conf != recorded.conf) return false;
     const auto is_known = [&](const std::string& note) { return std::ranges::find(earlier.notes, note) != earlier.notes.end(); };
     if (recorded.beside_bytes > earlier.beside_bytes || !std::ranges::all_of(recorded.notes, is_known)) return false;
-    const auto expected = static_cast<double>(hpo::allocator::requested_peak(told->trace).bytes);
-    const auto found = static_cast<double>(hpo::allocator::requested_peak(recorded.trace).bytes);
     double usual = 0;  // of its last two errors
     for (const double error : earlier.law.errors() | std::views::reverse | std::views::take(2)) usual = std::max(usual, error);
     constexpr double rounding = 1e-9;
-    return std::abs(expected - found) <= std::min(little, 2 * usual + rounding) * found;
+    const auto error = earlier.law.error_of(recorded.numbers, recorded.trace);
+    return error && *error <= std::min(little, 2 * usual + rounding);
 }
 
 std::optional<CardRecordings::Series> CardRecordings::recalled(const std::string& key, std::size_t numbers, hpo::Progress& progress) {

@@ -24,6 +24,14 @@ struct Noted {
         fault.note = [this](const std::string& text) { notes.push_back(text); };
         return fault;
     }();
+    /// `kept` stands for a store.
+    void keep_in(std::map<std::string, std::string>& kept) {
+        config.recall = [&kept](const std::string& key) {
+            const auto found = kept.find(key);
+            return found == kept.end() ? std::nullopt : std::optional{found->second};
+        };
+        config.keep = [&kept](const std::string& key, const std::string& text) { kept[key] = text; };
+    }
 };
 
 ParamSet fault(const std::string& name) { return fault_job(0, name).params; }
@@ -81,11 +89,7 @@ TEST_CASE("a question about another card is another question") {
         Noted noted;
         noted.config.virtual_card = {card, noted.config.environment};
         worker::set_variable(noted.config.virtual_card->environment, "HPO_VIRTUAL_CARD", card);
-        noted.config.recall = [&](const std::string& key) {
-            const auto found = kept.find(key);
-            return found == kept.end() ? std::nullopt : std::optional{found->second};
-        };
-        noted.config.keep = [&](const std::string& key, const std::string& text) { kept[key] = text; };
+        noted.keep_in(kept);
         worker::Pool pool{noted.config};
         CHECK(pool.evidence(fault("none"), batch(8), Evidence::virtual_card).prediction);
     }
@@ -236,11 +240,7 @@ TEST_CASE("a trainer recalls what it kept, in this run and in a later one") {
     std::map<std::string, std::string> kept;
     for (const std::int64_t before : {0, 2}) {
         Noted noted;
-        noted.config.recall = [&](const std::string& key) {
-            const auto found = kept.find(key);
-            return found == kept.end() ? std::nullopt : std::optional{found->second};
-        };
-        noted.config.keep = [&](const std::string& key, const std::string& text) { kept[key] = text; };
+        noted.keep_in(kept);
         worker::Pool pool{noted.config};
         for (const std::int64_t more : {0, 1})
             CHECK(pool.evidence(fault("count_in_predict"), batch(10 + before + more), Evidence::dry_run).prediction->need ==
@@ -258,11 +258,7 @@ TEST_CASE("a trainer recalls what it kept, in this run and in a later one") {
 TEST_CASE("what is known is not asked again, in memory or from where it is kept") {
     std::map<std::string, std::string> kept;
     Noted noted;
-    noted.config.recall = [&](const std::string& key) {
-        const auto found = kept.find(key);
-        return found == kept.end() ? std::nullopt : std::optional{found->second};
-    };
-    noted.config.keep = [&](const std::string& key, const std::string& text) { kept[key] = text; };
+    noted.keep_in(kept);
     {
         worker::Pool pool{noted.config};
         for (int i = 0; i < 3; ++i) CHECK(pool.evidence(fault("none"), batch(64), Evidence::dry_run).prediction->need == 740);

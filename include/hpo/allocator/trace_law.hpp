@@ -45,6 +45,8 @@ public:
         AllocationTrace most;   ///< with the largest
     };
     [[nodiscard]] std::optional<Predicted> at(const std::vector<double>& numbers) const;
+    /// The share by which the requested peak of a trace differs from what is predicted for its numbers. Nullopt if nothing is.
+    [[nodiscard]] std::optional<double> error_of(const std::vector<double>& numbers, const AllocationTrace& trace) const;
     /// The share by which the requested peak of each recording after the second differs from what was predicted for it before. In the order
     /// of the recordings.
     [[nodiscard]] const std::vector<double>& errors() const noexcept { return errors_; }

@@ -20,16 +20,18 @@
 namespace hpo::allocator {
 
 HPO_INLINE void TraceLaw::add(std::vector<double> numbers, AllocationTrace trace, std::optional<double> error) {
-    if (recordings() >= 2 && error) {
-        errors_.push_back(*error);
-    } else if (recordings() >= 2) {
-        const auto predicted = static_cast<double>(requested_peak(at(numbers)->trace).bytes);
-        const auto recorded = static_cast<double>(requested_peak(trace).bytes);
-        errors_.push_back(recorded > 0 ? std::abs(predicted / recorded - 1) : 0);
-    }
+    if (recordings() >= 2) errors_.push_back(error ? *error : *error_of(numbers, trace));
     for (std::size_t round = 1; round < partners_.size(); ++round) partners_[round].clear();
     SizeValues values = terms_.at(numbers);
     recordings_.push_back({std::move(numbers), std::move(values), std::move(trace)});
+}
+
+HPO_INLINE std::optional<double> TraceLaw::error_of(const std::vector<double>& numbers, const AllocationTrace& trace) const {
+    const auto found = at(numbers);
+    if (!found) return std::nullopt;
+    const auto predicted = static_cast<double>(requested_peak(found->trace).bytes);
+    const auto recorded = static_cast<double>(requested_peak(trace).bytes);
+    return predicted == recorded ? 0 : std::abs(predicted / recorded - 1);
 }
 
 HPO_INLINE bool TraceLaw::covers(const std::vector<double>& numbers) const {

@@ -27,14 +27,11 @@ HPO_INLINE Calibrated::Calibrated(Config config)
 
 HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     Estimate estimate = query.prediction ? bare_estimate(*query.prediction) : formula_.estimate(query);
-    std::optional<double> excess_risk;  // of a learned base
-    bool is_untried = false;
+    std::optional<LearnedBase> learned;
     if (!estimate.need && !query.profile && query.capacity_bytes) {
-        LearnedBase base = learned_base(query);
-        if (base.estimate.source != learned_source) return base.estimate;
-        estimate = std::move(base.estimate);
-        excess_risk = base.excess_risk;
-        is_untried = base.is_untried;
+        learned = learned_base(query);
+        if (learned->estimate.source != learned_source) return learned->estimate;
+        estimate = learned->estimate;
     }
     if (!estimate.need) return estimate;
     const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
@@ -53,10 +50,10 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
         const auto known = measured_before(query.history, {group, query.plan, bare});
         if (known && *known / unit - reach + repeats_within <= room) {
             estimate.need = query.capacity_bytes;
-        } else if (excess_risk) {
-            if (is_untried || *excess_risk <= allowed_excess_risk(query.history)) {
+        } else if (learned) {
+            if (learned->is_untried || learned->excess_risk <= allowed_excess_risk(query.history)) {
                 estimate.need = query.capacity_bytes;
-                risk = std::max(risk_, *excess_risk);
+                risk = std::max(risk_, learned->excess_risk);
             }
         } else if (const double most = ventures_ ? std::min(most_risk, unspent_risk(query.history, risk_)) : 0;
                    most > risk_ && quantile(most) <= room) {
