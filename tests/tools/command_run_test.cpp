@@ -22,6 +22,13 @@ std::string script(const std::string& command, const std::string& more) {
            "}\n";
 }
 
+/// Takes as many MiB as its argument says, which is also its value.
+constexpr const char* takes_mebibytes = R"(import sys
+b = bytearray(int(sys.argv[1]) << 20)
+for i in range(0, len(b), 4096): b[i] = 1
+print('@hpo {"value": %s}' % sys.argv[1])
+)";
+
 CommandResult tune(const Workshop& workshop, std::vector<std::string> words) {
     words.insert(words.begin(), tool("hpo-tune"));
     return run_command(workshop, words);
@@ -106,11 +113,7 @@ TEST_CASE("a mistake in the command line of a program is told before anything ru
 
 TEST_CASE("programs on a limited device run alone until their memory is learned, then side by side, and each reserves what it takes") {
     const Workshop workshop;
-    workshop.write("train.py", R"(import sys
-b = bytearray(int(sys.argv[1]) << 20)
-for i in range(0, len(b), 4096): b[i] = 1
-print('@hpo {"value": %s}' % sys.argv[1])
-)");
+    workshop.write("train.py", takes_mebibytes);
     workshop.write(
         "s.lua",
         "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = hpo.command { \"python3\", \"train.py\", \"{mb}\" },\n"
@@ -170,11 +173,7 @@ print('@hpo {"value": %s}' % sys.argv[1])
 
 TEST_CASE("a new study of a program that another study of the store ran begins with its peaks") {
     const Workshop workshop;
-    workshop.write("train.py", R"(import sys
-b = bytearray(int(sys.argv[1]) << 20)
-for i in range(0, len(b), 4096): b[i] = 1
-print('@hpo {"value": %s}' % sys.argv[1])
-)");
+    workshop.write("train.py", takes_mebibytes);
     const auto write = [&](const std::string& study, const std::string& words) {
         workshop.write("s.lua", "local hpo = require \"hpo\"\nreturn hpo.study { name = \"" + study + "\", trainer = hpo.command { " +
                                     words +

@@ -74,6 +74,26 @@ private:
     SQLite::Database database_;
 };
 
+/// As if the disk were full, for this process and those that it starts: files grow to 20 kB, which is enough for what they say.
+class FullDisk {
+public:
+    FullDisk() {
+        REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+        rlimit full = before_;
+        full.rlim_cur = 20'000;
+        REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+    }
+    void end_here() {
+        REQUIRE(::setrlimit(RLIMIT_FSIZE, &before_) == 0);
+        ::signal(SIGXFSZ, former_);
+    }
+    void end_for(pid_t process) const { REQUIRE(::prlimit(process, RLIMIT_FSIZE, &before_, nullptr) == 0); }
+
+private:
+    sighandler_t former_ = ::signal(SIGXFSZ, SIG_IGN);
+    rlimit before_{};
+};
+
 }  // namespace
 
 TEST_CASE("a run waits for a store that another program has locked, says so once, and loses nothing") {
@@ -95,17 +115,11 @@ TEST_CASE("a run waits for a store that another program has locked, says so once
 
 TEST_CASE("a run that begins on a full disk waits for room, says so once, and loses nothing") {
     const Workshop workshop;
-    const auto former = ::signal(SIGXFSZ, SIG_IGN);
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
-    rlimit full = before;
-    full.rlim_cur = 20'000;  // enough for what the run says
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+    FullDisk disk;
     const pid_t child = start(workshop);
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
-    ::signal(SIGXFSZ, former);
+    disk.end_here();
     const bool told = has_said(workshop, "store 'hpo.db': reading or writing failed");
-    REQUIRE(::prlimit(child, RLIMIT_FSIZE, &before, nullptr) == 0);
+    disk.end_for(child);
     const auto ended = finish_command(workshop, child);
     INFO(ended.error);
     CHECK(told);
@@ -116,18 +130,12 @@ TEST_CASE("a run that begins on a full disk waits for room, says so once, and lo
 
 TEST_CASE("a session waits for room on the disk as a run does, and then answers") {
     const Workshop workshop;
-    const auto former = ::signal(SIGXFSZ, SIG_IGN);
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
-    rlimit full = before;
-    full.rlim_cur = 20'000;  // enough for what the session says
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+    FullDisk disk;
     ServeSession session{workshop};
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
-    ::signal(SIGXFSZ, former);
+    disk.end_here();
     session.send("{\"op\": \"create_study\", \"study\": \"s\", \"directions\": [\"minimize\"], \"store\": \"hpo.db\"}\n");
     const bool told = has_said(workshop, "hpo-tune: note: store 'hpo.db': reading or writing failed");
-    REQUIRE(::prlimit(session.pid(), RLIMIT_FSIZE, &before, nullptr) == 0);
+    disk.end_for(session.pid());
     CHECK(told);
     CHECK(session.receive().at("ok").get<bool>());
     CHECK(session(R"({"op": "ask", "space": {"x": {"name": "FloatDistribution", "attributes": {"low": 0, "high": 1}}}})")
