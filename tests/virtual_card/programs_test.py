@@ -224,7 +224,7 @@ def test_rehearsal(folder):
     """A study of the trainers for CUDA, where HPO_PLUGIN_PATH names them."""
     script = str(ROOT.parent.parent / "scripts" / "lua" / "text_sections.lua")
     small = [f"--set={each}" for each in (f"data={SECTIONS}", "train_examples=300", "validation_examples=100", "epochs=1")]
-    words = [TUNE, "run", script, "--card", "700MiB", "--guard", "unlimited", "--trials", "6", *small, "--json"]
+    words = [TUNE, "run", script, "--card", "800MiB", "--guard", "unlimited", "--trials", "6", *small, "--json"]
     status, out, error = run([*words, "--rehearse", "--store", str(folder / "rehearsal.db")])
     check(status == 0, f"a rehearsal runs ({error[-300:]!r})")
     told = json.loads(out)
@@ -237,7 +237,7 @@ def test_rehearsal(folder):
     check(status == 2 and "needs a store of its own" in error, "a rehearsal takes no store that is there")
     status, _, error = run(words)
     check(status == 2 and "nothing is trained on a card that is not there" in error, f"a study is not run on such a card ({error!r})")
-    words = [TUNE, "run", script, "--card", "700MiB", "--guard", "calibrated", "--trials", "6", *small, "--json"]
+    words = [TUNE, "run", script, "--card", "800MiB", "--guard", "calibrated", "--trials", "6", *small, "--json"]
     status, out, error = run([*words, "--rehearse"])
     check(status == 0, f"a rehearsal with a guard runs ({error[-300:]!r})")
     told = json.loads(out)
@@ -251,7 +251,7 @@ def test_trainers(folder):
     check(status == 0 and "cuda:0: T4, 14.56 GiB free of 14.56 GiB" in out, f"doctor sees the card ({out[:300]!r})")
     small = [f"--set=data={SECTIONS}", "--set=train_examples=300", "--set=validation_examples=100", "--set=epochs=1"]
     small += ["--guard", "unlimited", "--trials", "5", "--json"]
-    other = [TUNE, "run", script, "--card", "700MiB", "--cards", "2", "--device", "cuda:1", "--rehearse", *small]
+    other = [TUNE, "run", script, "--card", "800MiB", "--cards", "2", "--device", "cuda:1", "--rehearse", *small]
     status, out, error = run(other)
     check(status == 0 and json.loads(out)["fit_shrunk"] != [], f"a study uses the second of two cards ({error[-200:]!r})")
     with ThreadPoolExecutor(2) as both:  # two studies, each on a card of its own that the other does not see
@@ -263,7 +263,7 @@ def test_trainers(folder):
     _, out, _ = run([ANALYZE, "oom", "--store", str(folder / "capped.db"), "--json"])
     check('"limit"' in out, "the post-mortem says that it was the limit, not the card")
     expandable = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
-    status, out, error = run([TUNE, "run", script, "--card", "700MiB", "--rehearse", *small], expandable)
+    status, out, error = run([TUNE, "run", script, "--card", "800MiB", "--rehearse", *small], expandable)
     told = json.loads(out)
     check(status == 0 and told["fit_shrunk"] != [] and told["do_not_fit"] == [], f"recovery works with expandable segments ({told})")
     by_source = {}
