@@ -81,6 +81,9 @@ TEST_CASE("a ladder keeps the contract of recovery policies") {
     CHECK(hpo::testing::recovery_contract([] { return Ladder<>{}; }).broken == std::vector<std::string>{});
     CHECK(hpo::testing::recovery_contract([] { return Ladder<ShrinkMicroBatch, CheckpointActivations, FreshWorker, Prune>{}; }).broken ==
           std::vector<std::string>{});
+    CHECK(hpo::testing::recovery_contract([] {
+              return Ladder{Retry{.most = 3}, Wait{.timeout_seconds = 1}};
+          }).broken == std::vector<std::string>{});
     CHECK(hpo::testing::recovery_contract([] { return Ladder<Alone, Wait>{}; }).broken == std::vector<std::string>{});
 }
 
@@ -133,6 +136,37 @@ TEST_CASE("a ladder of types is the one that is named") {
         CHECK(decisions(typed, out_of_memory(cause), plan_of(8)) == decisions(named, out_of_memory(cause), plan_of(8)));
     CHECK(decisions(Ladder<Wait>{}, out_of_memory(OomCause::capacity), plan_of(8)) ==
           std::vector<std::string>{"out_of_memory, and no rung is left"});
+}
+
+TEST_CASE("retry and wait have arguments, with the same meaning in C++ and in words") {
+    const Failure away{.kind = FailureKind::trainer_error, .message = "the server is away"};
+    const Ladder typed{Retry{.most = 2}, Wait{.timeout_seconds = 30, .interval_seconds = 5}, Prune{}};
+    const Ladder<> named{{.rungs = "retry(2) + wait(30s, 5s) + prune"}};
+    const std::vector<std::string> wanted{"retry: trainer_error: retry as it was (1 of 2)",
+                                          "retry: trainer_error: retry as it was (2 of 2)", "prune: trainer_error; tried: retry 2 times"};
+    CHECK(decisions(typed, away, plan_of(8)) == wanted);
+    CHECK(decisions(named, away, plan_of(8)) == wanted);
+    CHECK(names(decisions(Ladder<>{{.rungs = "retry+prune"}}, away, plan_of(8))) == std::vector<std::string>{"retry", "prune"});
+    // What is sure to come again is left to the next rung.
+    for (const Failure& failure : {out_of_memory(OomCause::capacity), Failure{.kind = FailureKind::non_finite}})
+        CHECK(names(decisions(named, failure, plan_of(8))) == std::vector<std::string>{"prune"});
+
+    const auto answer = [](const auto& ladder) {
+        Trial trial;
+        trial.attempts.emplace_back().failure = out_of_memory(OomCause::neighbour);
+        const hpo::History history{};
+        return ladder.recover({trial, trial.attempts[0], *trial.attempts[0].failure, history});
+    };
+    const auto waits = [&](const char* rungs) {
+        const Recovery recovery = answer(Ladder<>{{.rungs = rungs}});
+        return std::pair{recovery.wait_seconds, recovery.wait_interval_seconds};
+    };
+    CHECK(waits("wait(30min, 10s)") == std::pair{std::optional{1800.0}, 10.0});
+    CHECK(waits("wait(45)") == std::pair{std::optional{45.0}, 1.0});
+    CHECK(waits("wait") == std::pair{std::optional{600.0}, 1.0});
+    CHECK(waits("wait()") == waits("wait"));
+    CHECK(answer(Ladder{Wait{.timeout_seconds = 30, .interval_seconds = 5}}).wait_interval_seconds == 5);
+    CHECK(answer(Ladder{Retry{}}).fresh_worker);
 }
 
 TEST_CASE("where segments cannot grow, large blocks are not split") {
@@ -188,5 +222,12 @@ TEST_CASE("a ladder's configuration names known rungs, each once") {
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "shrink_microbatch"}},
                       Catch::Contains("unknown rung 'shrink_microbatch'; did you mean 'shrink_micro_batch'?"));
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait+wait"}}, Catch::Contains("'wait' twice"));
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait(1s)+wait(2s)"}}, Catch::Contains("'wait' twice"));
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait(soon)"}}, "rungs: got 'wait(soon)'; expected timeout as a duration above 0, such as 10min");
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait(10s, 0)"}}, Catch::Contains("expected interval as a duration above 0"));
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(0)"}}, "rungs: got 'retry(0)'; expected n as a whole number above 0");
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(1, 2)"}}, "rungs: got 'retry(1, 2)' with 2 arguments; expected retry(n)");
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "prune(1)"}}, "rungs: got 'prune(1)' with 1 argument; expected prune");
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(2"}}, "rungs: got 'retry(2'; expected a ) at its end");
     CHECK_THROWS_WITH(Ladder<>{{.rungs = ""}}, Catch::Contains("unknown rung ''"));
 }

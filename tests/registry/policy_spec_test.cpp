@@ -12,11 +12,14 @@ TEST_CASE("a spec is a name, or a name with options") {
           PolicySpec{"tpe", {{"startup_trials", "20"}, {"gamma", "0.1"}}});
     CHECK(parse_policy_spec("--guard", " limit : bytes = 600 MiB ") == PolicySpec{"limit", {{"bytes", "600 MiB"}}});
     CHECK(parse_policy_spec("--guard", "x:path=a:b=c") == PolicySpec{"x", {{"path", "a:b=c"}}});
+    CHECK(parse_policy_spec("--recovery", "ladder:rungs=wait(30min, 10s)+prune,x=(1,2),y=3") ==
+          PolicySpec{"ladder", {{"rungs", "wait(30min, 10s)+prune"}, {"x", "(1,2)"}, {"y", "3"}}});
+    CHECK(parse_policy_spec("--guard", "x:a=(1,b=2") == PolicySpec{"x", {{"a", "(1"}, {"b", "2"}}});
     CHECK(parse_policy_spec("--guard", "x:text=") == PolicySpec{"x", {{"text", ""}}});
 }
 
 TEST_CASE("a spec written out reads back as itself") {
-    for (const char* text : {"none", "limit:bytes=600MiB", "tpe:startup_trials=20,ei_candidates=24"}) {
+    for (const char* text : {"none", "limit:bytes=600MiB", "tpe:startup_trials=20,ei_candidates=24", "ladder:rungs=wait(30min,10s)"}) {
         CHECK(to_text(parse_policy_spec("here", text)) == text);
     }
 }

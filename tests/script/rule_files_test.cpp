@@ -132,6 +132,7 @@ TEST_CASE("the shipped rules answer what they are for, and nothing else") {
     CHECK(answer("rules.retry(2)", failure_of(FailureKind::lost_worker), 2)->fresh_worker);
     CHECK_FALSE(answer("rules.retry(2)", failure_of(FailureKind::lost_worker), 3));
     CHECK_FALSE(answer("rules.retry(2)", failure_of(FailureKind::non_finite)));
+    CHECK(answer("rules.retry(2)", failure_of(FailureKind::trainer_error))->fresh_worker);
     CHECK_FALSE(answer("rules.at_most(1, rules.shrink_micro_batch {})", too_large, 2, 16));
     const auto ended = answer("rules.shrink_micro_batch {}, rules.prune 'too large'", too_large);
     REQUIRE(ended);

@@ -411,6 +411,8 @@ TEST_CASE("a rule's retry may wait until the device is free, and have it alone")
     CHECK(waits.reason == "out of memory at micro-batch 16: retry when enough of the device is free (the script's rule)");
     CHECK(recover("on_oom = function() return hpo.retry { wait = true, timeout = '1h30min' } end").wait_seconds == 5400);
     CHECK(recover("on_oom = function() return hpo.retry { wait = true, timeout = 90 } end").wait_seconds == 90);
+    CHECK(waits.wait_interval_seconds == 1);
+    CHECK(recover("on_oom = function() return hpo.retry { wait = true, interval = '30s' } end").wait_interval_seconds == 30);
     const auto alone = recover("on_oom = function() return hpo.retry { alone = true, wait = false } end");
     CHECK(alone.alone);
     CHECK_FALSE(alone.wait_seconds);

@@ -112,6 +112,26 @@ TEST_CASE("a retry that waits starts when as much of the device is free as the a
     CHECK(ran.notes.all.empty());
 }
 
+TEST_CASE("a retry that waits looks at the device no more often than its interval says") {
+    Scripted executor;
+    executor.fails = first_of_trial_0;
+    int looks = 0;
+    executor.free = [&] {
+        ++looks;
+        return mib;
+    };
+    // The time is up long before the interval is. So it looks when it begins to wait, and when it starts in vain.
+    const Ran ran = run(
+        executor,
+        [](Recovery& retry) {
+            retry.wait_seconds = 0.5;
+            retry.wait_interval_seconds = 1000;
+        },
+        1);
+    CHECK(looks <= 2);
+    CHECK(ran.result.trials.at(0).state == TrialState::complete);
+}
+
 TEST_CASE("other trials begin while a retry waits for memory, also with one worker") {
     Scripted executor;
     executor.slots = 1;

@@ -20,6 +20,13 @@ namespace hpo {
     return true;
 }
 
+/// The text without the blanks and tabs around it.
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view text) noexcept {
+    constexpr std::string_view blanks = " \t";
+    const auto first = text.find_first_not_of(blanks);
+    return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
 /// The text in single quotes, in a form that any terminal shows. A byte that is not printable ASCII becomes a backslash, x and two
 /// hexadecimal digits.
 [[nodiscard]] inline std::string ascii_text(std::string_view text) {

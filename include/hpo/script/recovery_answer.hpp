@@ -67,9 +67,7 @@ void push_plan(lua_State* L, const ExecutionPlan& plan);
 /// value.
 void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed);
 
-/// How long `wait = true` waits without a `timeout`.
-inline constexpr double standard_wait_seconds = 600;
-/// Reads `wait` and `timeout`.
+/// Reads `wait`, `timeout` and `interval`. What is left out is as in the ladder's rung `wait`.
 void read_wait(lua_State* L, const Fields& given, const std::string& place, Recovery& recovery);
 
 /// True if a retry would run as the failed attempt did, or waits for memory that the device does not have. False after a crash, because the

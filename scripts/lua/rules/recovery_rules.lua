@@ -78,11 +78,13 @@ function rules.at_most(times, rule)
   end
 end
 
--- Runs the trial again as it was, up to `times` times, if the failure may not come again.
+-- Runs the trial again as it was, in a new process, up to `times` times, if the failure may not come again. An exception of the trainer
+-- may be one: perhaps a file or a service was away.
 function rules.retry(times)
   times = times_of("retry", times)
   return function(_, failure, _)
-    if failure.recurrence ~= "deterministic" and failure.attempt <= times then return hpo.retry { fresh_worker = true } end
+    local may_not_come_again = failure.recurrence ~= "deterministic" or failure.kind == "trainer_error"
+    if may_not_come_again and failure.attempt <= times then return hpo.retry { fresh_worker = true } end
   end
 end
 
@@ -103,12 +105,13 @@ function rules.other_device(given)
   end
 end
 
--- When enough of the device is free, if other processes held the memory. `timeout`: the longest wait ("10min"); `times`: how often (3).
+-- When enough of the device is free, if other processes held the memory. `timeout`: the longest wait ("10min");
+-- `interval`: how often it looks ("1s"); `times`: how often it waits (3).
 function rules.wait_for_others(given)
-  local options = options_of("wait_for_others", given, { timeout = "10min", times = 3 })
-  local timeout, times = options.timeout, options.times
+  local options = options_of("wait_for_others", given, { timeout = "10min", interval = "1s", times = 3 })
+  local timeout, interval, times = options.timeout, options.interval, options.times
   return function(_, failure, _)
-    if failure.blame == "neighbour" and failure.attempt <= times then return hpo.retry { wait = true, timeout = timeout } end
+    if failure.blame == "neighbour" and failure.attempt <= times then return hpo.retry { wait = true, timeout = timeout, interval = interval } end
   end
 end
 

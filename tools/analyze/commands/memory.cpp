@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "analyze/commands/commands.hpp"
+#include "analyze/shown/rung_table.hpp"
 #include "hpo/analysis/cases/peak_attribute.hpp"
 #include "hpo/analysis/memory_report.hpp"
 #include "hpo/base/bytes.hpp"
@@ -102,6 +103,7 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
             {"measured_trials", report.measured_trials},
             {"predicted_attempts", report.predicted_attempts > 0 ? Json(report.predicted_attempts) : Json(nullptr)},
             {"refused_before_launch", report.refused_before_launch},
+            {"rungs", rung_json(memory_rung_lines(data.trials))},
             {"calibration", compared ? std::move(calibration) : Json(nullptr)},
             {"top", std::move(highest)},
             {"limit_bytes", or_null(report.limit_bytes)},
@@ -276,6 +278,7 @@ void memory(const Query& query, const MemoryOptions& options) {
         page.heading("Highest peaks");
         print_uses(page, report, report.top, options.top);
     }
+    print_rungs(page, memory_rung_lines(data.trials));
     print_safe(page, report);
 }
 

@@ -13,6 +13,7 @@
 #include "analyze/shown/log.hpp"
 #include "analyze/shown/oom_json.hpp"
 #include "analyze/shown/overview.hpp"
+#include "analyze/shown/rung_table.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
@@ -301,6 +302,7 @@ void oom(const Query& query, const OomOptions& options) {
     print_others(page, report);
     print_regions(page, report);
     print_cases(page, data, report, options.all_cases);
+    print_rungs(page, memory_rung_lines(data.trials));
     print_silent(page, report.silent, Objectives{data.study});
     print_log_match(page, query.logs, log);
     print_prediction(page, report);

@@ -30,12 +30,10 @@ std::string gpu_in(std::string_view message) {
 
 FailedDevice device_of(const hpo::analysis::FailureCase& failed) {
     FailedDevice device{.place = {}, .name = {}, .least_bytes = failed.failure.memory.capacity, .most_bytes = {}, .attempts = 1};
+    device.place = device_place(failed);
     if (failed.attempt) {
-        device.place = failed.attempt->plan.device == "cuda" ? "cuda:0" : failed.attempt->plan.device;
         device.name = failed.attempt->device_name;
         if (!device.least_bytes) device.least_bytes = failed.attempt->capacity_bytes;
-    } else {
-        device.place = gpu_in(failed.failure.message);
     }
     device.most_bytes = device.least_bytes;
     return device;
@@ -55,6 +53,11 @@ std::string capacity_text(std::int64_t least, std::int64_t most) {
 }
 
 }  // namespace
+
+std::string device_place(const hpo::analysis::FailureCase& failed) {
+    if (!failed.attempt) return gpu_in(failed.failure.message);
+    return failed.attempt->plan.device == "cuda" ? "cuda:0" : failed.attempt->plan.device;
+}
 
 std::string FailedDevice::text() const {
     const std::string capacity = most_bytes ? capacity_text(*least_bytes, *most_bytes) : "";

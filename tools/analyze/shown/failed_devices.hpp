@@ -12,9 +12,12 @@
 
 namespace hpo_analyze {
 
+/// "cuda:1" of hpo's plan, "GPU 1" of PyTorch's message; empty: not known.
+[[nodiscard]] std::string device_place(const hpo::analysis::FailureCase& failed);
+
 /// A device on which attempts ran out of memory.
 struct FailedDevice {
-    std::string place;                        ///< "cuda:1" of hpo's plan, "GPU 1" of PyTorch's message; empty: not known
+    std::string place;                        ///< device_place
     std::string name;                         ///< "NVIDIA H100 80GB HBM3"; empty: not known
     std::optional<std::int64_t> least_bytes;  ///< its capacity, which may differ from run to run
     std::optional<std::int64_t> most_bytes;

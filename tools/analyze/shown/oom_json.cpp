@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyze/shown/failed_devices.hpp"
+#include "analyze/shown/rung_table.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "hpo/analysis/cases/own_neighbours.hpp"
 
@@ -88,6 +89,7 @@ Json oom_json(const StudyData& data, const OomReport& report) {
               {"oom_attempts_predicted_to_fit", p.oom_attempts_predicted_to_fit},
               {"oom_attempts_without_prediction", p.oom_attempts_without_prediction},
               {"refused_before_launch", p.refused_before_launch}}},
+            {"rungs", rung_json(memory_rung_lines(data.trials))},
             {"rule_lua", text_or_null(report.rule_lua)},
             {"rule_python", text_or_null(report.rule_python)},
             {"other_failures", std::move(others)},

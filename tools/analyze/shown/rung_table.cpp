@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "hpo/recovery/ladder.hpp"
+#include "hpo/recovery/known_rungs.hpp"
+#include "hpo/recovery/rungs/rung_record.hpp"
 
 namespace hpo_analyze {
 
@@ -30,12 +31,18 @@ std::vector<RungLine> rung_lines(const std::vector<hpo::Trial>& trials) {
     }
     std::vector<RungLine> lines;
     for (const FailureClass& failures : classes) {
-        for (const hpo::recovery::NamedRung& rung : hpo::recovery::known_rungs) {
+        for (const hpo::recovery::KnownRung& rung : hpo::recovery::known_rungs()) {
             const auto record = hpo::recovery::record_of(rung.name, failures, trials);
             if (record.trials > 0) lines.push_back({std::string{rung.name}, failures, record});
         }
     }
     std::ranges::stable_sort(lines, std::greater{}, [](const RungLine& line) { return line.record.trials; });
+    return lines;
+}
+
+std::vector<RungLine> memory_rung_lines(const std::vector<hpo::Trial>& trials) {
+    std::vector<RungLine> lines = rung_lines(trials);
+    std::erase_if(lines, [](const RungLine& line) { return !hpo::is_memory(line.failures.kind); });
     return lines;
 }
 
@@ -53,6 +60,7 @@ Json rung_json(const std::vector<RungLine>& lines) {
 
 void print_rungs(const Page& page, const std::vector<RungLine>& lines) {
     if (lines.empty()) return;
+    page.line();
     page.heading("What the rungs of recovery did");
     using Align = Table::Align;
     Table table{{{"trials", Align::right}, {"helped", Align::right}, {"rung"}, {"tried for"}}};

@@ -20,6 +20,8 @@ struct RungLine {
 
 /// Each rung that was tried in a finished trial, the failures with most trials first. Empty if no ladder answered.
 [[nodiscard]] std::vector<RungLine> rung_lines(const std::vector<hpo::Trial>& trials);
+/// Those of memory that ran out.
+[[nodiscard]] std::vector<RungLine> memory_rung_lines(const std::vector<hpo::Trial>& trials);
 
 [[nodiscard]] hpo::tools::Json rung_json(const std::vector<RungLine>& lines);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <iostream>
 
+#include "hpo/recovery/ladder.hpp"
 #include "hpo/registry/builtins.hpp"
 #include "hpo/trainer/json.hpp"
 #include "support/json.hpp"
@@ -38,6 +39,13 @@ Json trainers_of(const worker::WorkerDescription& description) {
     return list;
 }
 
+/// The rungs that `ladder` may be given.
+Json rungs() {
+    Json list = Json::array();
+    for (const recovery::KnownRung& rung : recovery::known_rungs()) list.push_back({{"rung", rung.form}, {"summary", rung.summary}});
+    return list;
+}
+
 void print_policies(const std::string& kind, const Json& list) {
     std::cout << kind << "\n";
     for (const Json& item : list) {
@@ -46,6 +54,9 @@ void print_policies(const std::string& kind, const Json& list) {
             std::cout << "      " << option["name"].get<std::string>() << "=" << option["default"].get<std::string>() << "  "
                       << option["help"].get<std::string>() << " (" << option["expected"].get<std::string>() << ")\n";
         }
+        if (!item.contains("rungs")) continue;
+        for (const Json& rung : item["rungs"])
+            std::cout << "      rung " << rung["rung"].get<std::string>() << "  " << rung["summary"].get<std::string>() << "\n";
     }
     std::cout << "\n";
 }
@@ -109,7 +120,11 @@ void add_policies(CLI::App& app, Actions& actions) {
         if (wanted("sampler")) all["sampler"] = entries_of(registries.samplers);
         if (wanted("pruner")) all["pruner"] = entries_of(registries.pruners);
         if (wanted("guard")) all["guard"] = entries_of(registries.guards);
-        if (wanted("recovery")) all["recovery"] = entries_of(registries.recoveries);
+        if (wanted("recovery")) {
+            all["recovery"] = entries_of(registries.recoveries);
+            for (Json& policy : all["recovery"])
+                if (policy["name"] == recovery::Ladder<>::name) policy["rungs"] = rungs();
+        }
         worker::WorkerDescription trainers;
         if (wanted("trainer")) {
             trainers = describe_trainers(options->plugin_dirs, plugin_timeout);

@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/recovery/ladder.hpp"
 #include "hpo/recovery/rungs/rung_record.hpp"
 
 namespace hpo::recovery {
 
-HPO_INLINE Recovery climb(std::span<const NamedRung> rungs, const FailedAttempt& failed) {
+HPO_INLINE Recovery climb(std::span<const AnyRung> rungs, const FailedAttempt& failed) {
     constexpr std::int64_t least_tries = 3;
     const FailureClass failures = FailureClass::of(failed.failure);
     std::optional<Recovery> last_resort;
     std::string tried;
-    for (const NamedRung& rung : rungs) {
+    for (const AnyRung& rung : rungs) {
         if (const int uses = uses_of(rung.name, failed.trial); uses > 0)
             tried += (tried.empty() ? "" : ", ") + std::string{rung.name} + (uses > 1 ? " " + std::to_string(uses) + " times" : "");
         std::optional<Recovery> answer = rung.offer(failed);
@@ -44,24 +40,6 @@ HPO_INLINE Recovery climb(std::span<const NamedRung> rungs, const FailedAttempt&
     Recovery end = Prune{}.recover(failed);
     end.reason = std::string{to_text(failed.failure.kind)} + ", and no rung is left" + (tried.empty() ? "" : "; tried: " + tried);
     return end;
-}
-
-HPO_INLINE Ladder<>::Ladder(const Config& config) {
-    for (std::string_view rest = config.rungs;;) {
-        const auto plus = rest.find('+');
-        const std::string_view word = rest.substr(0, plus);
-        const auto known = std::ranges::find(known_rungs, word, &NamedRung::name);
-        if (known == known_rungs.end()) {
-            std::vector<std::string> names;
-            for (const NamedRung& rung : known_rungs) names.emplace_back(rung.name);
-            throw unknown_name("rungs", "rung", word, names);
-        }
-        if (std::ranges::find(rungs_, word, &NamedRung::name) != rungs_.end())
-            throw bad_value("rungs", "'" + std::string{word} + "' twice", "each rung once");
-        rungs_.push_back(*known);
-        if (plus == std::string_view::npos) return;
-        rest.remove_prefix(plus + 1);
-    }
 }
 
 }  // namespace hpo::recovery

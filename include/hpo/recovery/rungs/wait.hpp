@@ -8,17 +8,25 @@
 
 namespace hpo::recovery::inline rungs {
 
-/// Retries when enough of the device is free, or after ten minutes, if other processes held the memory. Up to three times in a trial.
+/// Retries when enough of the device is free, or after a time, if other processes held the memory. Up to three times in a trial.
 struct Wait {
     static constexpr std::string_view name = "wait";
     static constexpr std::string_view summary = "retries when enough of the device is free, if other processes held the memory";
+    double timeout_seconds = 600;
+    double interval_seconds = 1;  ///< how often it looks at the device's free memory
+
+    static constexpr void arguments(auto argument) {
+        argument("timeout", &Wait::timeout_seconds);
+        argument("interval", &Wait::interval_seconds);
+    }
 
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         constexpr int most = 3;
         const bool neighbour = failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::neighbour;
         if (!neighbour || uses_of(name, failed.trial) >= most) return std::nullopt;
         Recovery retry = retry_of(failed, "other processes held the memory: retry when enough of the device is free");
-        retry.wait_seconds = 600;
+        retry.wait_seconds = timeout_seconds;
+        retry.wait_interval_seconds = interval_seconds;
         return retry;
     }
 };

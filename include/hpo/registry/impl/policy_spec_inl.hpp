@@ -8,6 +8,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/registry/policy_spec.hpp"
 
 namespace hpo::registry {
@@ -23,11 +24,14 @@ HPO_INLINE std::string to_text(const PolicySpec& spec) {
 
 HPO_INLINE PolicySpec parse_policy_spec(std::string_view place, std::string_view text) {
     static constexpr std::string_view form = "NAME or NAME:option=value,option=value";
-    const auto trimmed = [](std::string_view part) {
-        static constexpr std::string_view blanks = " \t";
-        const auto first = part.find_first_not_of(blanks);
-        if (first == std::string_view::npos) return std::string_view{};
-        return part.substr(first, part.find_last_not_of(blanks) - first + 1);
+    // A comma in parentheses belongs to the value: ladder:rungs=wait(30min,10s)+prune.
+    const auto next_comma = [](std::string_view part) {
+        for (auto comma = part.find(',');; comma = part.find(',', comma + 1)) {
+            const auto open = part.substr(0, comma).rfind('(');
+            const bool inside = open != std::string_view::npos && comma != std::string_view::npos && part.find(')', open) > comma &&
+                                part.find(')', comma) != std::string_view::npos;
+            if (!inside) return comma;
+        }
     };
     const auto refuse = [&](const std::string& what) { return bad_value(place, what + " in '" + std::string{text} + "'", form); };
 
@@ -37,7 +41,7 @@ HPO_INLINE PolicySpec parse_policy_spec(std::string_view place, std::string_view
     if (colon == std::string_view::npos) return spec;
     std::string_view rest = text.substr(colon + 1);
     for (;;) {
-        const auto comma = rest.find(',');
+        const auto comma = next_comma(rest);
         const std::string_view item = trimmed(rest.substr(0, comma));
         const auto equals = item.find('=');
         if (item.empty()) throw refuse("an empty option");

@@ -14,6 +14,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
+#include "hpo/recovery/rungs/wait.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/plan_member.hpp"
 #include "hpo/script/recovery_answer.hpp"
@@ -26,7 +27,7 @@ HPO_INLINE const std::vector<std::string_view>& retry_members() {
         each_plan_field([&](const auto& field) {
             if (field.role != PlanRole::parameter) members.push_back(field.key);
         });
-        members.insert(members.end(), {"fresh_worker", "other_device", "wait", "timeout", "alone", "params", "reason"});
+        members.insert(members.end(), {"fresh_worker", "other_device", "wait", "timeout", "interval", "alone", "params", "reason"});
         return members;
     }();
     return names;
@@ -116,22 +117,27 @@ HPO_INLINE void change_param(lua_State* L, const std::string& place, const std::
 
 HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& place, Recovery& recovery) {
     const bool waits = given.truth("wait").value_or(false);
-    if (waits) recovery.wait_seconds = standard_wait_seconds;
-    if (!given.push("timeout")) return;
-    const auto value = to_value(L, -1);
-    if (!waits) raise(L, place + ": timeout says how long wait = true waits; expected wait = true beside it");
-    std::optional<double> seconds;
-    if (value) {
-        if (const auto* const text = get_if<std::string>(&*value)) seconds = parse_duration_seconds(*text);
-        else if (const auto* const number = get_if<double>(&*value)) seconds = *number;
-        else if (const auto* const whole = get_if<std::int64_t>(&*value)) seconds = static_cast<double>(*whole);
-    }
-    if (!seconds || !(*seconds > 0)) {
-        raise(L, place + ": timeout: got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
-                     "; expected a duration above 0, such as \"10min\", or seconds");
-    }
-    lua_pop(L, 1);
-    recovery.wait_seconds = seconds;
+    if (waits) recovery.wait_seconds = recovery::Wait{}.timeout_seconds;
+    if (waits) recovery.wait_interval_seconds = recovery::Wait{}.interval_seconds;
+    const auto duration = [&](const std::string& name, const char* says) -> std::optional<double> {
+        if (!given.push(name.c_str())) return std::nullopt;
+        const auto value = to_value(L, -1);
+        if (!waits) raise(L, place + ": " + name + " says " + says + "; expected wait = true beside it");
+        std::optional<double> seconds;
+        if (value) {
+            if (const auto* const text = get_if<std::string>(&*value)) seconds = parse_duration_seconds(*text);
+            else if (const auto* const number = get_if<double>(&*value)) seconds = *number;
+            else if (const auto* const whole = get_if<std::int64_t>(&*value)) seconds = static_cast<double>(*whole);
+        }
+        if (!seconds || !(*seconds > 0)) {
+            raise(L, place + ": " + name + ": got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
+                         "; expected a duration above 0, such as \"10min\", or seconds");
+        }
+        lua_pop(L, 1);
+        return seconds;
+    };
+    if (const auto seconds = duration("timeout", "how long wait = true waits")) recovery.wait_seconds = *seconds;
+    if (const auto seconds = duration("interval", "how often wait = true looks")) recovery.wait_interval_seconds = *seconds;
 }
 
 HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& retry) {

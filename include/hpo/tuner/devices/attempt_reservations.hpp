@@ -24,6 +24,8 @@ struct WaitingAttempt {
     std::int64_t least_bytes = 0;  ///< asked of the device even if less is predicted, because an earlier attempt ran out of less
     /// At most so long it waits until the device has free what it is estimated to require, and at least `free_bytes`.
     std::optional<double> wait_seconds{};
+    double wait_interval_seconds = 0;   ///< between two looks at what the device has free; 0: at each call
+    std::optional<Stopwatch> looked{};  ///< since the last look
     std::int64_t free_bytes = 0;
     bool other_device = false;  ///< it starts on another device than its plan says, if there is one
     bool alone = false;         ///< it starts when no other attempt runs, and none is started beside it

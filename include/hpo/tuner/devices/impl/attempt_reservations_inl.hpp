@@ -80,6 +80,8 @@ HPO_INLINE std::optional<std::int64_t> AttemptReservations::free_now() {
 
 HPO_INLINE bool AttemptReservations::has_waited(WaitingAttempt& each) {
     if (!each.wait_seconds) return true;
+    if (each.looked && each.looked->seconds() < each.wait_interval_seconds && each.is_patient()) return false;
+    each.looked = Stopwatch{};
     const auto free = free_now();
     const auto& estimate = each.attempt.estimate;
     const std::int64_t required = std::max({each.free_bytes, each.least_bytes, estimate ? estimate->need.value_or(0) : 0});
