@@ -79,7 +79,7 @@ public:
         const Space expected = [&books](SpaceTrial& trial) { tuner::ask_expected(trial, books.history().trials); };
         tuner::Session session{policies_, books, options.asks_while_running() ? expected : space, devices, options, observer};
         const bool interrupted = session.run();
-        return books.take_result(interrupted, session.broken());
+        return books.take_result(interrupted, session.broken(), session.exhausted());
     }
 
 private:

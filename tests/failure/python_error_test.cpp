@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hpo/failure/cause.hpp"
+#include "hpo/failure/failure_line.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;
@@ -37,7 +38,7 @@ TEST_CASE("a message of one word or none is told with the exception's type") {
     CHECK(message("KeyError('lr')") == "KeyError: lr");
     CHECK(message("KeyError: 'lr'") == "KeyError: 'lr'");
     CHECK(message("AssertionError()") == "AssertionError");
-    CHECK(message("Traceback (most recent call last):\n  File \"t.py\", line 1\nStopIteration\n") == "StopIteration");
+    CHECK(message("Traceback (most recent call last):\n  File \"t.py\", line 1\nStopIteration\n") == "StopIteration at t.py:1");
     CHECK(message("ValueError: bad shape (3, 4)") == "bad shape (3, 4)");
 }
 
@@ -60,6 +61,23 @@ TEST_CASE("the exceptions of a traceback come in the order in which they were ra
     CHECK(classify_python(traceback).kind == FailureKind::out_of_memory);
     CHECK(exceptions_in("Traceback (most recent call last):\n  File \"a.py\", line 3\n").empty());
     CHECK(exceptions_in("no traceback at all").empty());
+}
+
+TEST_CASE("an exception without a message is told by its name and its place") {
+    const std::string traceback =
+        "Traceback (most recent call last):\n  File \"/home/a/train.py\", line 12, in <module>\n    main()\n"
+        "  File \"load.py\", line 7, in load\n    raise MemoryError()\nMemoryError\n";
+    const auto chain = exceptions_in(traceback);
+    REQUIRE(chain.size() == 1);
+    CHECK(chain[0].place == "load.py:7");
+    Failure failure = classify_python(traceback);
+    CHECK(failure.kind == FailureKind::host_out_of_memory);
+    CHECK(failure.message == "MemoryError at load.py:7");
+    failure.exit_status = 1;
+    CHECK(hpo::failure_line(failure) == "MemoryError at load.py:7");
+    CHECK(classify_python("MemoryError()").message == "MemoryError");
+    failure.message.clear();  // as older stores have it
+    CHECK(hpo::failure_line(failure) == "MemoryError");
 }
 
 TEST_CASE("Optuna's own words tell a NaN from an exception") {
@@ -181,7 +199,7 @@ TEST_CASE("other frameworks' out-of-memory messages have figures") {
     CHECK(evidence(
               "xgboost: std::bad_alloc: cudaErrorMemoryAllocation: out of memory\n- Free memory: 1048576\n- Requested memory: 2097152") ==
           "unknown: asked for 2.00 MiB; 1.00 MiB were free");
-    CHECK(evidence("MemoryError()") == "host: host memory ran out");
+    CHECK(evidence("MemoryError()") == "host: host memory ran out: MemoryError");
 
     Failure jax = classify_python("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes.");
     explain_oom(jax);

@@ -2,10 +2,13 @@
 #include "hpo/failure/signature.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "hpo/failure/classify.hpp"
 #include "hpo/failure/traits.hpp"
 #include "support/catch.hpp"
 
@@ -49,6 +52,27 @@ TEST_CASE("equal failures have one signature, others have not") {
     const Failure traceback{.message =
                                 "Traceback (most recent call last):\n  File \"/home/a/train.py\", line 3, in <module>\nKeyError: 'x'"};
     CHECK(signature(traceback) == "trainer_error: KeyError: 'x'");
+}
+
+TEST_CASE("processes that told no cause differ by status, by signal and by their last line") {
+    const auto ended = [](std::optional<int> status, std::optional<int> by_signal, std::string_view words) {
+        return signature(hpo::classify_exit({.exit_status = status, .signal = by_signal, .last_words = words}));
+    };
+    const auto with_status = [&](int status, std::string_view words) { return ended(status, std::nullopt, words); };
+    CHECK(with_status(3, "step 1\nbad token 17 at 0x7f3a\n\n") == "trainer_error: the process ended with status 3: bad token N at 0xN");
+    CHECK(with_status(3, "bad token 17 at 0x7f3a") == with_status(3, "bad token 4 at 0x10c2\n"));
+    CHECK(with_status(3, "bad token 17") != with_status(4, "bad token 17"));
+    CHECK(with_status(3, "bad token 17") != with_status(3, "no licence for /opt/solver"));
+    CHECK(with_status(3, "no licence for /opt/solver") == with_status(3, "no licence for /usr/lib/solver"));
+    CHECK(with_status(3, "") == "trainer_error: the process ended with status 3");
+    CHECK(with_status(3, "bad token 17\r\n 45%|####  | 45/100\r 46%|#### | 46/100") == with_status(3, "bad token 1"));
+    CHECK(with_status(3, std::string(1000, 'x')).size() < 300);
+    CHECK(ended(std::nullopt, 10, "") == "crash: the process was ended by SIGUSR1");
+    CHECK(ended(std::nullopt, 10, "") != ended(std::nullopt, 12, ""));
+    CHECK(ended(std::nullopt, 35, "") != ended(std::nullopt, 36, ""));
+    CHECK(ended(std::nullopt, 6, "t.c:12: main: Assertion `n > 0' failed.") !=
+          ended(std::nullopt, 6, "t.c:19: main: Assertion `m > 0' failed."));
+    CHECK(ended(139, std::nullopt, "step 4") == ended(139, std::nullopt, "step 5"));
 }
 
 TEST_CASE("a failure's traits follow from its kind, cause and code") {

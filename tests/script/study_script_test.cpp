@@ -316,7 +316,10 @@ struct Case {
         attempt.failure->memory.reserved = 1000;
         trial.attempts.push_back(attempt);
     }
-    [[nodiscard]] hpo::FailedAttempt failed() const { return {trial, trial.attempts[0], *trial.attempts[0].failure, history}; }
+    std::vector<std::string> devices{};  ///< of the run
+    [[nodiscard]] hpo::FailedAttempt failed() const {
+        return {trial, trial.attempts[0], *trial.attempts[0].failure, history, nullptr, 0, devices};
+    }
 };
 
 hpo::Recovery recover(const std::string& hooks, const Case& from = {}) {
@@ -439,6 +442,29 @@ TEST_CASE("a retry that changes nothing is left to the policy, with a note of it
         CHECK(answer.action == hpo::Recovery::Action::retry);
         CHECK(answer.note.empty());
     }
+}
+
+TEST_CASE("a retry on a device that the run does not have is left to the policy, with a note of its place and the run's devices") {
+    const std::string rule = "on_failure = function(trial, failure, plan)\nreturn hpo.retry { device = 'cuda:7' } end";
+    Case from;
+    from.trial.attempts[0].plan.device = "cuda:0";
+    from.devices = {"cuda:0", "cpu"};
+    for (const hpo::FailureKind kind : {hpo::FailureKind::out_of_memory, hpo::FailureKind::crash}) {
+        from.trial.attempts[0].failure->kind = kind;
+        const auto answer = recover(rule, from);
+        CHECK(answer.action == hpo::Recovery::Action::fail);
+        CHECK(answer.note ==
+              "s.lua:3: on_failure: hpo.retry asks for device 'cuda:7', which this run does not have, so the recovery policy decides; the "
+              "run's devices: cuda:0, cpu");
+    }
+    const auto on_cpu = recover("on_failure = function() return hpo.retry { device = 'cpu' } end", from);
+    CHECK(on_cpu.action == hpo::Recovery::Action::retry);
+    CHECK(on_cpu.plan.device == "cpu");
+    const auto with_more = recover("on_failure = function() return hpo.retry { device = 'cuda:7', micro_batch = 8 } end", from);
+    CHECK(with_more.action == hpo::Recovery::Action::retry);
+    CHECK(with_more.reason == "crash at micro-batch 16: retry at 8 with 8 accumulation steps (the script's rule)");
+    from.devices.clear();  // not known
+    CHECK(recover(rule, from).action == hpo::Recovery::Action::retry);
 }
 
 TEST_CASE("after a crash or with a checkpoint the same attempt again is a change") {

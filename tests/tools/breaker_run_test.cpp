@@ -31,6 +31,9 @@ TEST_CASE("a run of a trainer that always throws ends by its breaker, with statu
     CHECK(again.status == 5);
     CHECK_THAT(again.out, Contains("\"failed\": 13") && Contains("\"signature\": \"trainer_error, std::logic_error: asked to throw\"") &&
                               Contains("\"latest_trial\": 12"));
+    const auto one = run("", {"--trials", "100", "--breaker", "1"});
+    CHECK(one.status == 5);
+    CHECK_THAT(one.error, Contains("the run was ended, because 1 trial failed: trainer_error on cpu: asked to throw (trial 13;"));
     const auto never = run("", {"--trials", "30", "--breaker", "0"});
     CHECK(never.status == 1);
     CHECK_THAT(never.out, Contains("30 failed"));
@@ -60,4 +63,35 @@ TEST_CASE("attempts that hang end by --attempt-time, and the run goes on") {
     const auto silent = run({"--silence-time", "soon"});
     CHECK(silent.status == 2);
     CHECK_THAT(silent.error, Contains("--silence-time"));
+}
+
+TEST_CASE("a study whose every configuration fails ends by itself with its summary, and the same command adds no trial") {
+    const Workshop workshop;
+    workshop.write("s.lua", R"(
+local hpo = require "hpo"
+return hpo.study { name = "s", trainer = "fault", objective = { metric = "value", direction = "minimize" }, sampler = "random",
+  pruner = "none", workers = 1, trials = 30,
+  space = function(trial) trial:categorical("fault", { "throw", "none" }) end }
+)");
+    const auto run = [&](std::vector<std::string> words) {
+        words.insert(words.begin(),
+                     {tool("hpo-tune"), "run", "s.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress", "none"});
+        return run_command(workshop, words);
+    };
+    const std::string told =
+        "every configuration was tried, and none is left to try: 3 trials with these parameters failed in the same way, the latest in "
+        "trial ";
+    for (int call = 0; call < 2; ++call) {
+        const auto failed = run({"--fix", "fault=throw"});
+        CAPTURE(failed.error);
+        CHECK(failed.status == 1);
+        CHECK_THAT(failed.out, Contains("study s: 3 failed") && Contains(told + "2: asked to throw") && !Contains("go on:"));
+        CHECK(failed.error == "hpo-tune: error: study s: each of its 3 trials failed\n");
+    }
+    CHECK(run({"--fix", "fault=none", "--trials", "5"}).status == 0);
+    const auto with_a_value = run({"--fix", "fault=throw", "--json"});
+    CHECK(with_a_value.status == 0);
+    CHECK_THAT(with_a_value.out, Contains("\"complete\": 2") && Contains("\"failed\": 3") &&
+                                     Contains("\"exhausted\": \"3 trials with these parameters failed in the same way") &&
+                                     Contains("\"next_command\": null"));
 }

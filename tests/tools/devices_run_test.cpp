@@ -108,6 +108,27 @@ TEST_CASE("a rule of a script sends a trial to another device") {
     CHECK(told);
 }
 
+TEST_CASE("a rule that asks for a device that the run does not have is told by check and run, and costs no attempts") {
+    const FaultStudy study{R"("hardware_below_100MiB")", R"(
+  recovery = "fail",
+  on_failure = function(trial, failure, plan)
+    if failure.blame == "device" or failure.kind == "crash" then return hpo.retry { device = "cpu:7" } end
+  end,)"};
+    const std::string told =
+        "devices.lua:8: on_failure: hpo.retry asks for device 'cpu:7', which this run does not have, so the recovery policy decides; the "
+        "run's devices: cpu:0";
+    const auto checked = run_command(study.workshop, {tool("hpo-tune"), "check", "devices.lua", "--plugin-dir",
+                                                      HPO_BINARY_DIR "/tests/trainers", "--device", "cpu:0=64MiB"});
+    CHECK_THAT(checked.out, Contains(told));
+    const auto ended = study.run({"--device", "cpu:0=64MiB", "--workers", "1", "--trials", "3"});
+    INFO(ended.out << ended.error);
+    CHECK(ended.status == 1);
+    const std::size_t first = ended.error.find("hpo-tune: note: trial 0: " + told);
+    REQUIRE(first != std::string::npos);
+    CHECK(ended.error.find("asks for device", first + told.size()) == std::string::npos);
+    for (const hpo::Trial& trial : study.trials()) CHECK(trial.attempts.size() == 1);
+}
+
 TEST_CASE("a device that a run cannot have is refused in one line that says what would be right") {
     const FaultStudy study{R"("none")"};
     const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
@@ -135,6 +156,17 @@ TEST_CASE("a device that a run cannot have is refused in one line that says what
         CHECK_THAT(refused.error, Contains(message));
         CHECK_FALSE(std::filesystem::exists(study.workshop.path("hpo.db")));
     }
+}
+
+TEST_CASE("why no device can be used is told once, however many were asked for") {
+    const FaultStudy study{R"("none")"};
+    const auto refused = run_command(study.workshop, {"/usr/bin/env", "CUDA_VISIBLE_DEVICES=", tool("hpo-tune"), "run", "devices.lua",
+                                                      "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--device", "cuda:0,cuda:1"});
+    CAPTURE(refused.error);
+    CHECK(refused.status == 4);
+    const std::size_t first = refused.error.find("known: cpu");
+    REQUIRE(first != std::string::npos);
+    CHECK(refused.error.find("known: cpu", first + 1) == std::string::npos);
 }
 
 TEST_CASE("the post-mortem holds each trial against its own device, and names none that ran out of memory where none did") {

@@ -176,3 +176,27 @@ return hpo.study { name = "idle", trainer = { "fault", fault = "oom_text" },
     hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
     for (const hpo::Trial& trial : snapshot.trials(snapshot.studies().at(0))) CHECK(trial.attempts.size() == 1);
 }
+
+TEST_CASE("the reason that a rule gives for a pruned trial is stored as its prune_reason, and told") {
+    const Workshop workshop;
+    workshop.write("pruned.lua", R"(
+local hpo = require "hpo"
+return hpo.study { name = "pruned", trainer = "fault",
+  objective = { metric = "value", direction = "minimize" }, sampler = "random", trials = 4, workers = 1, guard = "unlimited", breaker = 0,
+  on_oom = function() return hpo.prune "too large for my card" end,
+  on_failure = function(trial, failure) return hpo.prune("no luck with " .. failure.kind) end,
+  space = function(trial) trial:categorical("fault", { "oom_text", "throw" }) end }
+)");
+    const auto run = [&](const std::string& fault, const std::string& trials) {
+        return run_command(workshop, {tool("hpo-tune"), "run", "pruned.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress",
+                                      "plain", "--fix", "fault=" + fault, "--trials", trials});
+    };
+    CHECK_THAT(run("oom_text", "1").error, Contains("trial 0: pruned, infeasible: too large for my card ("));
+    CHECK_THAT(run("throw", "2").error, Contains("trial 1: pruned: no luck with trainer_error ("));
+    hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
+    const auto trials = snapshot.trials(snapshot.studies().at(0));
+    REQUIRE(trials.size() == 2);
+    CHECK(trials[0].user_attributes.at("prune_reason") == "\"too large for my card\"");
+    CHECK(trials[0].user_attributes.at("oom") == "true");
+    CHECK(trials[1].user_attributes.at("prune_reason") == "\"no luck with trainer_error\"");
+}

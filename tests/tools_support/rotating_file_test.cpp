@@ -85,6 +85,18 @@ TEST_CASE("a rotating file on a full disk says why it cannot be written") {
     CHECK(file.problem() == "/dev/full: No space left on device");
 }
 
+TEST_CASE("a line that a full disk cut off is ended before another process appends its lines") {
+    const hpo::tests::TemporaryDirectory folder;
+    const auto path = folder.path("run.log");
+    hpo::test::write_file(path, "whole\ncut o");
+    RotatingFile file{path, 1000, "--log"};
+    CHECK(file.append("first\n"));
+    CHECK(file.append("second\n"));
+    RotatingFile again{path, 1000, "--log"};
+    CHECK(again.append("third\n"));
+    CHECK(hpo::test::read_file(path) == "whole\ncut o\nfirst\nsecond\nthird\n");
+}
+
 TEST_CASE("a rotating file that cannot be opened is one clear error") {
     const hpo::tests::TemporaryDirectory folder;
     try {

@@ -140,15 +140,38 @@ TEST_CASE("parameters with which three trials failed alike are not tried again, 
     const auto failed_of = [](const hpo::TuneResult& result) { return std::ranges::count(result.trials, TrialState::fail, &Trial::state); };
     CHECK(failed_of(tune({std::string{"good"}, std::string{"bad"}, std::string{"fine"}}, 10)) == hpo::tuner::most_equal_failures);
     CHECK(failed_of(tune({std::string{"good"}, std::string{"bad"}, std::string{"fine"}}, 0)) > hpo::tuner::most_equal_failures);
-    try {
-        (void)tune({std::string{"bad"}}, 10);
-        FAIL("it went on");
-    } catch (const hpo::Error& error) {
-        CHECK(error.code() == hpo::Errc::breaker);
-        CHECK_THAT(error.what(),
-                   Catch::Contains("no configuration is left to try: 3 trials with these parameters failed in the same way, the latest "
-                                   "in trial 2: out of range"));
+    const auto all_bad = tune({std::string{"bad"}}, 10);
+    REQUIRE(all_bad.exhausted);
+    CHECK(*all_bad.exhausted == "3 trials with these parameters failed in the same way, the latest in trial 2: out of range");
+    CHECK(all_bad.trials.size() == 3);
+    CHECK_FALSE(all_bad.broken);
+    CHECK_FALSE(all_bad.interrupted);
+    CHECK_FALSE(tune({std::string{"good"}, std::string{"bad"}}, 10).exhausted);
+}
+
+TEST_CASE("a study of which nothing is left to try adds no trial when it is called again, and takes enqueued ones") {
+    hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+    const hpo::Space space = [](hpo::SpaceTrial& trial) {
+        (void)trial.suggest_categorical("kind", {std::string{"bad"}, std::string{"worse"}});
+    };
+    std::int64_t ran = 0;
+    const auto job = [&](hpo::tuner::RunningJob&) -> double {
+        ++ran;
+        throw std::logic_error("out of range");
+    };
+    hpo::store::InMemory store;
+    for (int call = 0; call < 3; ++call) {
+        const auto result = tuner.optimize(store, "s", space, job, {.trials = 60});
+        CHECK(result.exhausted);
+        CHECK(result.trials.size() == static_cast<std::size_t>(ran));
+        CHECK(ran == 6);
+        CHECK(std::ranges::none_of(result.trials, [](const Trial& trial) { return trial.attempts.empty(); }));
     }
+    const hpo::Study study = store.open_study("s", std::vector{hpo::Direction::minimize}, hpo::Store::Open::create_or_resume);
+    (void)store.enqueue(study.id, {{"kind", hpo::Value{std::string{"bad"}}}});
+    const auto enqueued = tuner.optimize(store, "s", space, job, {.trials = 60});
+    CHECK(ran == 7);
+    CHECK(enqueued.exhausted);
 }
 
 TEST_CASE("a configuration that failed in different ways, or in one that may not come again, or also succeeded, is tried again") {

@@ -52,8 +52,15 @@ int RotatingFile::open() {
     worker::Descriptor opened{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666)};
     if (!opened) return errno;
     file_ = std::move(opened);
-    is_torn_ = false;
+    is_torn_ = ends_within_line();
     return 0;
+}
+
+bool RotatingFile::ends_within_line() const {
+    const std::int64_t end = size();
+    const worker::Descriptor reader{end > 0 ? ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1};
+    char last = '\n';
+    return reader && ::pread(reader.get(), &last, 1, end - 1) == 1 && last != '\n';
 }
 
 bool RotatingFile::is_in_place() const {

@@ -33,13 +33,15 @@ private:
     /// True if the open file still has its name: nobody has rotated or removed it.
     [[nodiscard]] bool is_in_place() const;
     [[nodiscard]] std::int64_t size() const;
+    /// True if the file's last line has no end, because a process that wrote it was cut off.
+    [[nodiscard]] bool ends_within_line() const;
     void rotate();
     bool failed(int error);
 
     std::filesystem::path path_;
     std::int64_t most_bytes_;
     worker::Descriptor file_;
-    bool is_torn_ = false;  ///< the latest write was cut off within a line
+    bool is_torn_ = false;  ///< the file ends within a line
     std::string problem_;
 };
 

@@ -49,6 +49,10 @@ struct ProcessEnd {
 /// why it ended the worker, or could not start it.
 inline constexpr std::string_view vanished_message = "the process vanished without a word";
 
+/// How the message of a process begins whose words do not explain its end.
+inline constexpr std::string_view ended_with_status = "the process ended with status ";
+inline constexpr std::string_view ended_by_signal = "the process was ended by ";
+
 /// Classifies a failure by the end of the process. Statuses above 128 are signals, as shells report them. A SIGKILL that hpo did not send
 /// is a host_out_of_memory only if the kernel counted an out-of-memory kill. Else it is a crash, and its message says what is known.
 [[nodiscard]] Failure classify_exit(const ProcessEnd& end);

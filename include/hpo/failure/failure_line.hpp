@@ -8,8 +8,14 @@
 namespace hpo {
 
 /// The line of a failure's message that tells what went wrong: the one that decides its kind, else the exception that a traceback ends
-/// with, else the first. If a process only left a status, the exception of its output follows.
+/// with, else the first. If a process only left a status or a signal, its last words follow.
 [[nodiscard]] std::string failure_line(const Failure& failure);
+
+/// True if the message says how the process ended, and nothing else is known.
+[[nodiscard]] bool says_only_its_end(const Failure& failure);
+
+/// What the output of a process ended with: the exception of its traceback, else its last line if nothing else is known.
+[[nodiscard]] std::string last_words_of(const Failure& failure);
 
 }  // namespace hpo
 

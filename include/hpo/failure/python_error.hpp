@@ -14,6 +14,7 @@ namespace hpo {
 struct PythonError {
     std::string type;
     std::string message;
+    std::string place{};  ///< "train.py:12", the frame that raised it; empty: not known
 };
 
 namespace detail {
@@ -36,7 +37,8 @@ inline constexpr std::string_view traceback_heading = "Traceback (most recent ca
 /// ..."). A message of several lines is kept whole.
 [[nodiscard]] std::vector<PythonError> exceptions_in(std::string_view traceback);
 
-/// Classifies an exception. If its message is at most one word, the type is added: KeyError('lr') becomes "KeyError: lr".
+/// Classifies an exception. If its message is at most one word, the type is added: KeyError('lr') becomes "KeyError: lr". An exception
+/// without a message gets its place: "MemoryError at train.py:12".
 [[nodiscard]] Failure classify_exception(const PythonError& error);
 
 /// Classifies a chain of exceptions by the first one that is about memory or the device, else by the last. Code that handles an

@@ -11,8 +11,8 @@ namespace hpo {
 /// A line without what differs between equal failures: numbers become `N`, addresses `0xN`, and paths of files `PATH`.
 [[nodiscard]] std::string without_details(std::string_view line);
 
-/// The same text for failures that are the same: the kind, the phase, the exception's type, and failure_line without its details. The
-/// trial's configuration, which some messages end with, is left out.
+/// The same text for failures that are the same: the kind, the phase, the exception's type, and failure_line without its details. The exit
+/// status or the signal of a process that told nothing else is kept. The trial's configuration, which some messages end with, is left out.
 [[nodiscard]] std::string signature(const Failure& failure);
 
 }  // namespace hpo

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hpo/core/history.hpp"
 
@@ -22,6 +25,12 @@ struct FailedAttempt {
     const History& history;
     const PlanRefusal* refuses_plan = nullptr;  ///< null: the trainer obeys every plan
     std::size_t other_devices = 0;              ///< of the study's run that could run another attempt now
+    std::vector<std::string> devices{};         ///< names of the run's devices; empty: not known
+
+    /// False if it is known that the run has no such device.
+    [[nodiscard]] bool may_have_device(std::string_view name) const {
+        return devices.empty() || std::ranges::find(devices, name) != devices.end();
+    }
 };
 
 /// The answer to a failure.
@@ -40,6 +49,7 @@ struct Recovery {
     bool alone = false;                    ///< starts when no other attempt runs, and none is started beside it
     std::string note{};                    ///< about a rule of a script that did not do what it seems to; empty: none
     std::string reason{};                  ///< in words, for the post-mortem
+    bool is_reason_of_rule = false;        ///< a rule of a script ends the trial, and gave the reason
     std::string rule_error{};              ///< error of a script's rule that failed instead of answering; empty: none
 };
 

@@ -36,21 +36,50 @@ public:
     AttemptAdmission(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, Devices& devices, const TuneOptions& options)
         : policies_{policies}, books_{books}, space_{space}, devices_{devices}, options_{options} {}
 
-    /// The first attempt of a trial, or why the trial cannot be launched with its own values. Neither is set if `stop` said so.
+    /// The first attempt of a trial, or why the trial cannot be launched with its own values. Neither is set if `stop` said so, or if
+    /// nothing is left to try.
     struct Proposal {
         std::optional<Attempt> attempt{};
         std::optional<Unlaunchable> unlaunchable{};
     };
+    /// True if no further trial is worth beginning: each proposal that is drawn would fail as before (fails_again). If one would not, the
+    /// trial that is begun next gets it. Call it before a trial is begun.
+    [[nodiscard]] bool nothing_left() {
+        const History history = books_.history();
+        if (exhausted_ && exhausted_at_ == books_.done()) return true;
+        exhausted_.reset();
+        const auto number = static_cast<std::int64_t>(history.trials.size());
+        const bool is_known = ahead_ && ahead_->number == number;
+        if (options_.breaker <= 0 || options_.asks_while_running() || is_known || !may_be_exhausted(history.trials)) return false;
+        try {
+            for (int round = 0; round < options_.max_rejections; ++round) {
+                ParamSet params =
+                    suggest_params(policies_.sampler, space_, TrialContext{number, history}, Seed{options_.seed}, options_.fixed, round);
+                exhausted_ = fails_again(params, history.trials);
+                if (exhausted_) continue;
+                ahead_ = Ahead{number, round, std::move(params)};
+                return false;
+            }
+        } catch (const Error&) {  // the trial meets it, and tells it
+            exhausted_.reset();
+        }
+        exhausted_at_ = books_.done();
+        return exhausted_.has_value();
+    }
+    /// Why nothing is left to try, as far as it is known.
+    [[nodiscard]] const std::optional<std::string>& exhausted() const noexcept { return exhausted_; }
     /// Suggests parameters for a trial until the guard accepts a proposal on `device`, or on a larger one. Refused proposals are recorded,
     /// and the sampler learns from them. Throws bad_value after max_rejections proposals, unless the trial has own values to blame. It is
-    /// then unlaunchable. A proposal that would fail as before (fails_again) is drawn anew. Throws Errc::breaker if no other is left.
+    /// then unlaunchable. A proposal that would fail as before (fails_again) is drawn anew.
     template <std::predicate Stop>
     [[nodiscard]] Proposal propose(std::int64_t number, const SessionDevice& device, const Stop& stop) {
         const auto fixed = books_.fixed_values(number, options_);
         const bool has_own_values = fixed.size() > options_.fixed.size();
         std::optional<Unlaunchable> refusal;  // of the trial's own values, which gave the parameters `refused`
         ParamSet refused;
-        for (int round = 0;; ++round) {
+        const std::optional<Ahead> ahead = std::exchange(ahead_, std::nullopt);
+        const bool is_drawn = ahead && ahead->number == number && !has_own_values;
+        for (int round = is_drawn ? ahead->round : 0;; ++round) {
             const History history = books_.history();
             const TrialContext context{number, history};
             ParamSet params;
@@ -64,7 +93,8 @@ public:
                 }
             };
             try {
-                params = suggest_params(policies_.sampler, space, context, Seed{options_.seed}, fixed, round);
+                if (is_drawn && round == ahead->round) params = ahead->params;
+                else params = suggest_params(policies_.sampler, space, context, Seed{options_.seed}, fixed, round);
             } catch (const FixedValueError& error) {
                 if (!has_own_values) throw;
                 return {.unlaunchable = Unlaunchable{Failure{.message = std::string{cannot_run_as_enqueued} + error.what()}}};
@@ -78,7 +108,9 @@ public:
             }
             if (const auto again = has_own_values || options_.breaker <= 0 ? std::nullopt : fails_again(params, history.trials)) {
                 if (round + 1 < options_.max_rejections) continue;
-                throw Error{Errc::breaker, "no configuration is left to try: " + *again};
+                exhausted_ = again;
+                exhausted_at_ = books_.done();
+                return {};
             }
             ExecutionPlan plan = options_.plan;
             copy_effective_batch(params, options_, plan);
@@ -203,6 +235,15 @@ private:
     const Space& space_;
     Devices& devices_;
     const TuneOptions& options_;
+    /// A proposal that was drawn before its trial was begun.
+    struct Ahead {
+        std::int64_t number = 0;
+        int round = 0;
+        ParamSet params;
+    };
+    std::optional<Ahead> ahead_;
+    std::optional<std::string> exhausted_;  ///< why nothing was left to try when `exhausted_at_` trials were done
+    std::int64_t exhausted_at_ = 0;
     bool has_read_other_studies_ = false;
     std::optional<MemoryReading> seen_;  ///< of the device, from the latest evidence
     std::string cannot_run_;             ///< MemoryEvidence::cannot_run of the latest question: why; empty: it can

@@ -18,6 +18,10 @@ inline constexpr std::int64_t most_equal_failures = 3;
 /// signature, and such a failure comes again (Recurrence::deterministic). Returns nullopt if it is worth one. O(trials).
 [[nodiscard]] std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials);
 
+/// False if it is plain from the trials' states that fails_again returns nullopt for all parameters. Also false if an enqueued trial waits,
+/// which runs in any case. O(trials).
+[[nodiscard]] bool may_be_exhausted(std::span<const Trial> trials);
+
 }  // namespace hpo::tuner
 
 #ifndef HPO_COMPILED

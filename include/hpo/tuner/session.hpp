@@ -57,8 +57,9 @@ public:
         return stopping_;
     }
 
-    /// Why the breaker ended the run.
+    /// Why the run ended early: the breaker tripped, or no configuration was left to try.
     [[nodiscard]] const std::optional<BreakerTrip>& broken() const noexcept { return breaker_.trip(); }
+    [[nodiscard]] const std::optional<std::string>& exhausted() const noexcept { return admission_.exhausted(); }
 
 private:
     static constexpr double poll_seconds = 0.1;
@@ -80,7 +81,7 @@ private:
                 } else if (!(go_on_with_lost() || begin_trial())) break;
             }
             if (!running_.empty() || replays_.any_running()) devices_.wait(*this, poll_seconds);
-            else if (stopping_ || out_of_time() || breaker_.trip() || !wait_for_others()) break;
+            else if (stopping_ || out_of_time() || breaker_.trip() || exhausted() || !wait_for_others()) break;
             books_.heartbeat();
             observer_.idle();
         }
@@ -89,6 +90,7 @@ private:
     [[nodiscard]] Bookkeeping::Wanted wanted() const { return {.trials = options_.trials, .own_running = std::ssize(running_)}; }
     /// Returns false if no trial is left to begin.
     bool begin_trial() {
+        if (!books_.may_begin(wanted()) || admission_.nothing_left()) return false;
         const auto number = books_.begin_trial(wanted());
         if (number) launch(*number);
         return number.has_value();
@@ -97,12 +99,10 @@ private:
     bool go_on_with_lost() {
         auto begun = lost_trials_.take_over(policies_.sampler, wanted());
         if (!begun) return false;
-        if (!begun->attempt) {
-            launch(begun->number);
-        } else {
+        if (begun->attempt) {
             running_.push_back(begun->number);
             go_on({begun->number, std::move(*begun->attempt)});
-        }
+        } else launch(begun->number);
         return true;
     }
 
@@ -244,7 +244,7 @@ private:
         replays_.see(trial, attempt, devices_.of(attempt.plan.device).what.executor, reserved);
         FailureAnswer answer = answer_of(policies_.recovery,
                                          FailedAttempt{trial, attempt, *attempt.failure, books_.history(), &options_.refuses_plan,
-                                                       devices_.others_usable(attempt.plan.device)},
+                                                       devices_.others_usable(attempt.plan.device), devices_.names()},
                                          reserved, options_);
         attempt.decision = answer.recovery.reason;
         books_.note_once(number, answer.recovery.note);

@@ -16,6 +16,9 @@ namespace hpo::tuner {
 /// The name of the memory constraint. Its value is required memory / capacity - 1. It is above 0 if the trial cannot fit.
 inline constexpr const char* memory_constraint = "memory";
 
+/// The user attribute that says why a trial was pruned.
+inline constexpr const char* prune_reason_attribute = "prune_reason";
+
 /// The memory constraint of a failed attempt: the least memory that it is known to require, over the capacity that it had, minus 1. Always
 /// above 0, because the attempt did not fit.
 [[nodiscard]] double memory_violation(const Failure& failure, std::optional<std::int64_t> capacity_bytes);
@@ -30,7 +33,7 @@ void settle_pruned(Trial& trial, const std::string& reason);
 /// Ends a trial whose last failure was answered with `fail` or `prune`. If a memory failure follows from the configuration, the trial gets
 /// the memory constraint, so that samplers learn where memory ends. Other causes (other processes on the device, a leak, fragmentation,
 /// the host) say nothing about the configuration. Such a trial becomes FAIL, and samplers ignore it. So does one whose attempts mostly
-/// failed of such causes.
+/// failed of such causes. If a rule pruned the trial, its reason is kept as `prune_reason`.
 void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes);
 
 /// How the reason begins if a trial has had all its attempts.

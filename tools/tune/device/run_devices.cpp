@@ -47,7 +47,8 @@ Usable usable_now(const Settings& settings, const TrainerInfo& info, std::option
             usable.names.push_back(std::move(device));
         } catch (const Error& error) {
             if (error.code() != Errc::no_device) throw;
-            usable.left_out.emplace_back(error.what());
+            const std::string why = error.what();  // without a driver, the same for each
+            if (std::ranges::find(usable.left_out, why) == usable.left_out.end()) usable.left_out.push_back(why);
         }
     }
     return usable;
@@ -94,6 +95,19 @@ void measure(std::vector<RunDevice>& devices, const Settings& settings) {
 }
 
 }  // namespace
+
+std::vector<std::string> known_devices(const Settings& settings, const TrainerInfo& info) {
+    std::vector<std::string> names;
+    try {
+        for (const std::string& name : asked_names(settings)) names.push_back(usable_device(settings.place("device"), name, info));
+        if (const auto& fallback = settings.fallback())
+            names.push_back(usable_device(settings.place("fallback-device"), fallback->name, info));
+    } catch (const Error& error) {
+        if (error.code() != Errc::no_device) throw;
+        return {};
+    }
+    return names;
+}
 
 void require_devices(const Settings& settings, const TrainerInfo& info) {
     std::vector<RunDevice> devices;

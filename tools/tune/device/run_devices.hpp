@@ -21,6 +21,9 @@ struct RunDevice {
     bool is_fallback = false;  ///< used only while no other can be used
 };
 
+/// The names of the devices of the settings, the fallback last. Empty if this machine lacks one of them.
+[[nodiscard]] std::vector<std::string> known_devices(const Settings& settings, const TrainerInfo& info);
+
 /// Throws Error{bad_value, no_device} if the machine lacks a device of the settings, or if it cannot be used as they say.
 void require_devices(const Settings& settings, const TrainerInfo& info);
 

@@ -12,6 +12,7 @@
 #include "hpo/space/repetition.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/trainer/settings.hpp"
+#include "tune/device/run_devices.hpp"
 #include "tune/device/surroundings.hpp"
 
 namespace hpo::tune {
@@ -152,6 +153,7 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
     if (!study.has_on_oom && !study.has_on_failure) return {};
     const script::StudyScript rules = settings.fresh_script();
     const History nothing{study.name, {}, {}, {}};
+    const std::vector<std::string> devices = known_devices(settings, info);
     RuleProblems problems;
     std::set<std::string> errors;
     std::map<FailureKind, std::set<std::string>> idle;  // notes
@@ -167,15 +169,22 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
         trial.attempts.back().failure = failure;
         std::optional<Recovery> answer;
         try {
-            answer = rules.answer({trial, trial.attempts.back(), failure, nothing});
+            answer = rules.answer({.trial = trial,
+                                   .attempt = trial.attempts.back(),
+                                   .failure = failure,
+                                   .history = nothing,
+                                   .other_devices = devices.empty() ? 0 : devices.size() - 1,
+                                   .devices = devices});
         } catch (const Error& error) {
             if (errors.insert(error.what()).second)
                 problems.failing.insert("a rule of the script fails when it is asked about " + shown_failure(failure) + ": " +
                                         error.what());
         }
         if (!answer || answer->action != Recovery::Action::retry) return;
+        const bool has_device = devices.empty() || std::ranges::find(devices, answer->plan.device) != devices.end();
         if (answer->note.empty()) changed.insert(failure.kind);
-        else idle[failure.kind].insert(answer->note);
+        else if (has_device) idle[failure.kind].insert(answer->note);
+        else problems.idle.insert(answer->note);
         if (const auto missing = missing_lever(plan, answer->plan, info.levers)) {
             problems.impossible.insert(trainer_place(settings, info) +
                                        "a rule of the script retries with a change of the plan: " + *missing);
@@ -190,7 +199,7 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
         }
     };
     for (const ParamSet& params : representatives(proposals)) {
-        ExecutionPlan whole = first_plan(settings, info, params, "cpu");
+        ExecutionPlan whole = first_plan(settings, info, params, devices.empty() ? "cpu" : devices.front());
         ExecutionPlan least = whole;
         if (whole.effective_batch) least.micro_batch = 1;
         for (const Failure& failure : made_up_failures()) {

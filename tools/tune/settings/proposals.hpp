@@ -34,8 +34,10 @@ namespace hpo::tune {
 /// What the rules of a script do with failures that could come.
 struct RuleProblems {
     std::set<std::string> impossible;  ///< what they ask for and the trainer or this machine lacks: levers, devices, parameters
-    std::set<std::string> idle;        ///< retries that change nothing for any failure of a kind; the recovery policy decides instead
-    std::set<std::string> failing;     ///< errors of their own, each once; a real failure would end its trial with them
+    /// Retries that change nothing for any failure of a kind, or only the device to one that the run does not have. The recovery policy
+    /// decides instead.
+    std::set<std::string> idle;
+    std::set<std::string> failing;  ///< errors of their own, each once; a real failure would end its trial with them
 };
 
 /// The rules of a copy of the script are asked about made-up failures of the proposals; what they would do under other failures stays

@@ -91,8 +91,12 @@ void print_text(const TuneResult& result, const Settings& settings, std::int64_t
         std::cout << "best: none yet\n";
     }
     std::cout << explaining_tool(result, counts) << " --store " << shell_quoted(settings.text("store")) << " --study "
-              << shell_quoted(result.study.name) << "\n"
-              << (is_done(result, counts, wanted) ? "more trials: " : "go on: ") << next_command(result, counts, settings, wanted) << "\n";
+              << shell_quoted(result.study.name) << "\n";
+    if (result.exhausted) {
+        std::cout << "every configuration was tried, and none is left to try: " << tools::on_one_line(*result.exhausted) << "\n";
+        return;
+    }
+    std::cout << (is_done(result, counts, wanted) ? "more trials: " : "go on: ") << next_command(result, counts, settings, wanted) << "\n";
 }
 
 void print_model(const KeptModel& kept, const TuneResult& result, const Settings& settings) {
@@ -159,7 +163,8 @@ void print_json(const TuneResult& result, const Settings& settings, std::int64_t
               {"store", settings.text("store")},
               {"interrupted", result.interrupted},
               {"breaker", trip_json(result.broken)},
-              {"next_command", next_command(result, counts, settings, wanted)},
+              {"exhausted", result.exhausted ? Json(*result.exhausted) : Json(nullptr)},
+              {"next_command", result.exhausted ? Json(nullptr) : Json(next_command(result, counts, settings, wanted))},
               {"complete", counts.complete},
               {"pruned", counts.pruned},
               {"infeasible", counts.infeasible},
@@ -182,11 +187,12 @@ void print_json(const TuneResult& result, const Settings& settings, std::int64_t
 std::string trip_text(const BreakerTrip& trip) {
     const bool row = trip.failures == trip.of;
     return "the run was ended, because " + std::to_string(trip.failures) +
-           (row ? " trials in a row" : " of the latest " + std::to_string(trip.of) + " trials") +
-           " failed in the same way: " + std::string{to_text(trip.latest.kind)} +
-           (trip.latest.where.empty() ? "" : " in " + trip.latest.where) + (trip.device.empty() ? "" : " on " + trip.device) + ": " +
-           failure_line(trip.latest) + " (trial " + std::to_string(trip.trial) + (trip.tried.empty() ? "" : "; recovery: " + trip.tried) +
-           "); --breaker 0 goes on whatever fails";
+           (trip.of == 1 ? " trial failed: "
+            : row        ? " trials in a row failed in the same way: "
+                         : " of the latest " + std::to_string(trip.of) + " trials failed in the same way: ") +
+           std::string{to_text(trip.latest.kind)} + (trip.latest.where.empty() ? "" : " in " + trip.latest.where) +
+           (trip.device.empty() ? "" : " on " + trip.device) + ": " + failure_line(trip.latest) + " (trial " + std::to_string(trip.trial) +
+           (trip.tried.empty() ? "" : "; recovery: " + trip.tried) + "); --breaker 0 goes on whatever fails";
 }
 
 void print_result(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept,

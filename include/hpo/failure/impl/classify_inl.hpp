@@ -107,7 +107,7 @@ HPO_INLINE Failure classify_exit(const ProcessEnd& end) {
             index < signal_names.size() && index > 0 ? std::string{signal_names[index]} : "signal " + std::to_string(*failure.signal);
         const bool short_of_memory = failure.signal == killed && end.host_memory_was_short.value_or(false);
         failure.kind = short_of_memory ? FailureKind::host_out_of_memory : FailureKind::crash;
-        failure.message = "the process was ended by " + name;
+        failure.message = std::string{ended_by_signal} + name;
         if (short_of_memory) failure.message += ", and the kernel counted an out-of-memory kill";
         else if (failure.signal == killed && end.host_memory_was_short)
             failure.message += "; hpo did not send it, and the kernel counted no out-of-memory kill";
@@ -115,7 +115,7 @@ HPO_INLINE Failure classify_exit(const ProcessEnd& end) {
     } else {
         failure.kind = end.exit_status ? FailureKind::trainer_error : FailureKind::lost_worker;
         failure.message =
-            end.exit_status ? "the process ended with status " + std::to_string(*end.exit_status) : std::string{vanished_message};
+            end.exit_status ? std::string{ended_with_status} + std::to_string(*end.exit_status) : std::string{vanished_message};
     }
     return failure;
 }

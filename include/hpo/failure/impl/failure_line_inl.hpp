@@ -7,9 +7,11 @@
 #include <string_view>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/failure/classify.hpp"
 #include "hpo/failure/failure_line.hpp"
 #include "hpo/failure/message_families.hpp"
 #include "hpo/failure/python_error.hpp"
+#include "hpo/failure/stack_frames.hpp"
 
 namespace hpo::detail {
 
@@ -30,9 +32,39 @@ HPO_INLINE std::string last_exception(std::string_view text) {
     return chain.back().type + (message.empty() ? "" : ": " + message);
 }
 
+/// The last line that is not blank and no progress bar, without stack frames. At most 200 bytes of it.
+HPO_INLINE std::string last_filled_line(std::string_view text) {
+    constexpr std::size_t most_bytes = 200;
+    const std::string plain = without_frames(text);
+    std::string_view left{plain};
+    for (;;) {
+        const auto end = left.find_last_not_of(" \t\r\n");
+        if (end == std::string_view::npos) return {};
+        left = left.substr(0, end + 1);
+        const auto before = left.find_last_of("\r\n");
+        std::string_view line = before == std::string_view::npos ? left : left.substr(before + 1);
+        left = before == std::string_view::npos ? std::string_view{} : left.substr(0, before);
+        if (line.find("%|") != std::string_view::npos) continue;
+        line = line.substr(line.find_first_not_of(" \t"));
+        std::size_t length = std::min(line.size(), most_bytes);
+        while (length < line.size() && length > 0 && (static_cast<unsigned char>(line[length]) & 0xC0U) == 0x80U) --length;
+        return std::string{line.substr(0, length)};
+    }
+}
+
 }  // namespace hpo::detail
 
 namespace hpo {
+
+HPO_INLINE bool says_only_its_end(const Failure& failure) {
+    const std::string first = detail::first_filled_line(failure.message);
+    return first.starts_with(ended_with_status) || first.starts_with(ended_by_signal);
+}
+
+HPO_INLINE std::string last_words_of(const Failure& failure) {
+    std::string exception = detail::last_exception(failure.traceback);
+    return exception.empty() && says_only_its_end(failure) ? detail::last_filled_line(failure.traceback) : exception;
+}
 
 HPO_INLINE std::string failure_line(const Failure& failure) {
     const std::string first = detail::first_filled_line(failure.message);
@@ -41,10 +73,10 @@ HPO_INLINE std::string failure_line(const Failure& failure) {
         if (part && part->kind == failure.kind && !part->line.empty()) return std::string{part->line};
         if (std::string exception = detail::last_exception(failure.message); !exception.empty()) return exception;
     }
-    if (!failure.exit_status) return first;
-    const std::string exception = detail::last_exception(failure.traceback);
-    const bool says_it = first.find(exception) != std::string::npos || (!first.empty() && exception.find(first) != std::string::npos);
-    return exception.empty() || says_it ? first : first + ": " + exception;
+    if (!failure.exit_status && !says_only_its_end(failure)) return first;
+    const std::string words = last_words_of(failure);
+    const bool says_it = first.find(words) != std::string::npos || (!first.empty() && words.find(first) != std::string::npos);
+    return words.empty() || says_it ? first : (first.empty() ? "" : first + ": ") + words;
 }
 
 }  // namespace hpo

@@ -73,6 +73,18 @@ HPO_INLINE std::optional<PythonError> exception_line(std::string_view line) {
                        .message = std::string{rest.substr(std::min<std::size_t>(rest.starts_with(": ") ? 2 : 1, rest.size()))}};
 }
 
+/// "train.py:12" of the line `  File "train.py", line 12, in load`. Empty for other lines.
+[[nodiscard]] HPO_INLINE std::string place_in_source(std::string_view line) {
+    constexpr std::string_view before = "File \"";
+    constexpr std::string_view between = "\", line ";
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    const auto middle = line.rfind(between);
+    if (!line.starts_with(before) || middle == std::string_view::npos) return {};
+    const std::string_view number = line.substr(middle + between.size());
+    const auto digits = std::min(number.find_first_not_of("0123456789"), number.size());
+    return std::string{line.substr(before.size(), middle - before.size())} + ":" + std::string{number.substr(0, digits)};
+}
+
 }  // namespace hpo::detail
 
 namespace hpo {
@@ -91,6 +103,7 @@ HPO_INLINE std::optional<PythonError> exception_from_repr(std::string_view text)
 
 HPO_INLINE std::vector<PythonError> exceptions_in(std::string_view traceback) {
     std::vector<PythonError> chain;
+    std::string place;      // of the latest frame
     bool inside = false;    // of the frames
     bool speaking = false;  // the lines belong to the last message
     while (!traceback.empty()) {
@@ -102,16 +115,19 @@ HPO_INLINE std::vector<PythonError> exceptions_in(std::string_view traceback) {
             line.find(traceback_heading) != std::string_view::npos) {
             inside = line.find(traceback_heading) != std::string_view::npos;
             speaking = false;
+            place.clear();
             continue;
         }
         if (inside && !line.empty() && line.front() != ' ' && line.front() != '\t') {
             inside = false;
             if (auto error = detail::exception_line(line)) {
                 chain.push_back(std::move(*error));
+                chain.back().place = place;
                 speaking = true;
             }
             continue;
         }
+        if (std::string frame = inside ? detail::place_in_source(line) : std::string{}; !frame.empty()) place = std::move(frame);
         if (speaking) chain.back().message += '\n' + std::string{line};
     }
     for (PythonError& error : chain) {
@@ -122,9 +138,12 @@ HPO_INLINE std::vector<PythonError> exceptions_in(std::string_view traceback) {
 
 HPO_INLINE Failure classify_exception(const PythonError& error) {
     Failure failure = classify_text({.type = error.type, .message = error.message});
+    if (failure.message.empty() && !error.type.empty()) {
+        failure.message = error.type + (error.place.empty() ? "" : " at " + error.place);
+        return failure;
+    }
     const bool one_word = failure.message.find_first_of(" \t\n") == std::string::npos;
-    if (may_hide_cause(failure.kind) && one_word && !error.type.empty())
-        failure.message = error.type + (failure.message.empty() ? "" : ": " + failure.message);
+    if (may_hide_cause(failure.kind) && one_word && !error.type.empty()) failure.message = error.type + ": " + failure.message;
     return failure;
 }
 

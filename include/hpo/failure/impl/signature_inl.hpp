@@ -82,9 +82,11 @@ HPO_INLINE std::string without_details(std::string_view line) {
 
 HPO_INLINE std::string signature(const Failure& failure) {
     const std::string line = failure_line(failure);
+    const std::string_view told = std::string_view{line}.substr(0, line.find("; configuration: "));
     std::string text{to_text(failure.kind)};
     for (const std::string& part : {failure.where, failure.type}) text += part.empty() ? "" : ", " + part;
-    return text + ": " + without_details(std::string_view{line}.substr(0, line.find("; configuration: ")));
+    const std::size_t kept = says_only_its_end(failure) ? std::min(told.find_first_of(":;,"), told.size()) : 0;
+    return text + ": " + std::string{told.substr(0, kept)} + without_details(told.substr(kept));
 }
 
 }  // namespace hpo

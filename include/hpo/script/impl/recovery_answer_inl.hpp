@@ -141,12 +141,15 @@ HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& 
 }
 
 HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& retry) {
-    const auto effective = [](ExecutionPlan plan) {
+    const bool has_device = failed.may_have_device(retry.plan.device);
+    const auto effective = [&](ExecutionPlan plan) {
         plan.micro_batch = plan.effective_micro_batch();
+        if (!has_device) plan.device = failed.attempt.plan.device;
         return plan;
     };
     const FailureKind kind = failed.failure.kind;
-    if (kind == FailureKind::crash || kind == FailureKind::lost_worker || failed.attempt.checkpoint_step) return false;
+    const bool is_other = kind == FailureKind::crash || kind == FailureKind::lost_worker || failed.attempt.checkpoint_step;
+    if (is_other && has_device) return false;
     if (retry.fresh_worker || (retry.other_device && failed.other_devices > 0) || effective(retry.plan) != effective(failed.attempt.plan))
         return false;
     if (retry.params) {
@@ -158,6 +161,20 @@ HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& ret
     }
     // What can never fit does not fit an empty device either.
     return !(retry.wait_seconds || retry.alone) || failed.failure.cause == OomCause::capacity;
+}
+
+/// What is told of a retry that changes nothing.
+[[nodiscard]] HPO_INLINE std::string idle_note(const FailedAttempt& failed, const Recovery& retry) {
+    if (!failed.may_have_device(retry.plan.device)) {
+        std::string names;
+        for (const std::string& name : failed.devices) names += (names.empty() ? "" : ", ") + name;
+        return "hpo.retry asks for device '" + clipped(retry.plan.device) +
+               "', which this run does not have, so the recovery policy decides; the run's devices: " + names;
+    }
+    const bool waits = retry.wait_seconds || retry.alone;
+    return std::string{"hpo.retry changes nothing"} + (waits ? " for a trial that cannot fit the empty device" : "") +
+           ", so the recovery policy decides; expected another plan, other params, fresh_worker, other_device" +
+           (waits ? "" : ", wait or alone");
 }
 
 HPO_INLINE void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed) {
@@ -227,16 +244,13 @@ HPO_INLINE std::optional<Recovery> read(lua_State* L, int index, const char* nam
         if (!recovery.params) recovery.params = failed.attempt.changed_params;
         if (changes_nothing(failed, recovery)) {
             lua_rawgeti(L, -3, 3);
-            const bool waits = recovery.wait_seconds || recovery.alone;
-            recovery.note = std::string{lua_tostring(L, -1)} + name + ": hpo.retry changes nothing" +
-                            (waits ? " for a trial that cannot fit the empty device" : "") +
-                            ", so the recovery policy decides; expected another plan, other params, fresh_worker, other_device" +
-                            (waits ? "" : ", wait or alone");
+            recovery.note = std::string{lua_tostring(L, -1)} + name + ": " + idle_note(failed, recovery);
             lua_pop(L, 1);
         }
     } else {
         recovery.action = action == "prune" ? Recovery::Action::prune : Recovery::Action::fail;
         recovery.reason = require_text(L, -1, name, "the reason");
+        recovery.is_reason_of_rule = true;
     }
     return recovery;
 }

@@ -27,6 +27,7 @@ HPO_INLINE std::string retry_words(const FailedAttempt& failed, const Recovery& 
     each_plan_field([&](const auto& field) {
         const auto& value = retry.plan.*field.member;
         if (field.key == "micro_batch" || value == before.*field.member) return;
+        if (field.key == "device" && !failed.may_have_device(retry.plan.device)) return;  // it runs elsewhere
         const std::string words = plan_words(field, value);
         add(words.empty() ? "without " + std::string{field.label} : "with " + words);
     });

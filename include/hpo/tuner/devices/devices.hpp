@@ -58,6 +58,7 @@ public:
     Devices(std::span<const TuneDevice> devices, bool predicts);
 
     [[nodiscard]] bool are_several() const noexcept { return devices_.size() > 1; }
+    [[nodiscard]] std::vector<std::string> names() const;
     /// The names of the devices' products, each once, without those that are not known.
     [[nodiscard]] std::vector<std::string> product_names() const;
 

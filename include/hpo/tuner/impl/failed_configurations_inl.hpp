@@ -34,4 +34,16 @@ HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::s
     return why;
 }
 
+HPO_INLINE bool may_be_exhausted(std::span<const Trial> trials) {
+    std::int64_t failed = 0;
+    for (const Trial& trial : trials) {
+        if (trial.state == TrialState::waiting) return false;
+        failed += (trial.state == TrialState::fail || trial.state == TrialState::pruned) && !trial.attempts.empty() &&
+                          trial.attempts.back().failure
+                      ? 1
+                      : 0;
+    }
+    return failed >= most_equal_failures;
+}
+
 }  // namespace hpo::tuner

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/base/inline.hpp"
 #include "hpo/core/memory_leak.hpp"
+#include "hpo/failure/failure_line.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/tuner/finished_trial.hpp"
 
@@ -18,7 +20,9 @@ HPO_INLINE void free_all(auto& container) {
 }
 
 HPO_INLINE void drop_details(Failure& failure, bool is_last) {
+    std::string words = is_last && says_only_its_end(failure) ? last_words_of(failure) : std::string{};
     free_all(failure.traceback);
+    failure.traceback = std::move(words);  // part of its signature
     free_all(failure.memory.neighbours);
     if (!is_last) {
         free_all(failure.message);

@@ -57,24 +57,27 @@ HPO_INLINE void settle_pruned(Trial& trial, const std::string& reason) {
             break;
         }
     }
-    if (!reason.empty()) trial.user_attributes["prune_reason"] = json_quote(reason);
+    if (!reason.empty()) trial.user_attributes[prune_reason_attribute] = json_quote(reason);
 }
 
 HPO_INLINE void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes) {
     trial.state = recovery.action == Recovery::Action::prune ? TrialState::pruned : TrialState::fail;
     if (!recovery.rule_error.empty()) trial.user_attributes[rule_error_attribute] = json_quote(recovery.rule_error);
-    if (!is_memory(failure.kind)) return;
-    // The last attempt may be the one of many that met a full device and was told otherwise.
-    std::int64_t own = 0;
-    for (const Attempt& attempt : trial.attempts) {
-        if (!attempt.failure || !is_memory(attempt.failure->kind)) continue;
-        own += follows_from_configuration(attempt.failure->cause.value_or(OomCause::unknown)) ? 1 : -1;
+    if (is_memory(failure.kind)) {
+        // The last attempt may be the one of many that met a full device and was told otherwise.
+        std::int64_t own = 0;
+        for (const Attempt& attempt : trial.attempts) {
+            if (!attempt.failure || !is_memory(attempt.failure->kind)) continue;
+            own += follows_from_configuration(attempt.failure->cause.value_or(OomCause::unknown)) ? 1 : -1;
+        }
+        if (own >= 0 && follows_from_configuration(failure.cause.value_or(OomCause::unknown))) {
+            trial.constraints[memory_constraint] = memory_violation(failure, capacity_bytes);
+        } else {
+            trial.state = TrialState::fail;
+        }
     }
-    if (own >= 0 && follows_from_configuration(failure.cause.value_or(OomCause::unknown))) {
-        trial.constraints[memory_constraint] = memory_violation(failure, capacity_bytes);
-    } else {
-        trial.state = TrialState::fail;
-    }
+    if (trial.state == TrialState::pruned && recovery.is_reason_of_rule)
+        trial.user_attributes[prune_reason_attribute] = json_quote(recovery.reason);
 }
 
 HPO_INLINE void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOptions& options) {
@@ -139,6 +142,7 @@ HPO_INLINE void explain(Attempt& attempt, std::optional<std::int64_t> capacity_b
 HPO_INLINE void add_source_attributes(Trial& trial) {
     const Attempt& last = trial.attempts.back();
     for (auto& [name, json] : source_attributes(trial, &last, last.failure ? &*last.failure : nullptr)) {
+        if (name == prune_reason_attribute && trial.user_attributes.contains(name)) continue;  // the reason of a rule says more
         trial.user_attributes[name] = std::move(json);
     }
 }

@@ -64,6 +64,12 @@ HPO_INLINE Devices::Devices(std::span<const TuneDevice> devices, bool predicts) 
     }
 }
 
+HPO_INLINE std::vector<std::string> Devices::names() const {
+    std::vector<std::string> names;
+    for (const SessionDevice& device : devices_) names.push_back(device.what.name);
+    return names;
+}
+
 HPO_INLINE std::vector<std::string> Devices::product_names() const {
     std::vector<std::string> names;
     for (const SessionDevice& device : devices_) {
