@@ -86,7 +86,7 @@ return hpo.study { name = "s", trainer = "fault", objective = { metric = "value"
         CAPTURE(failed.error);
         CHECK(failed.status == 1);
         CHECK_THAT(failed.out, Contains("study s: 3 failed") && Contains(told + "2: asked to throw") && !Contains("go on:"));
-        CHECK(failed.error == "hpo-tune: error: study s: each of its 3 trials failed\n");
+        CHECK_THAT(failed.error, Contains("hpo-tune: error: study s: each of its 3 trials failed\n"));
     }
     CHECK(run({"--fix", "fault=none", "--trials", "5"}).status == 0);
     const auto with_a_value = run({"--fix", "fault=throw", "--json"});

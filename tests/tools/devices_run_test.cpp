@@ -115,7 +115,7 @@ TEST_CASE("a rule that asks for a device that the run does not have is told by c
     if failure.blame == "device" or failure.kind == "crash" then return hpo.retry { device = "cpu:7" } end
   end,)"};
     const std::string told =
-        "devices.lua:8: on_failure: hpo.retry asks for device 'cpu:7', which this run does not have, so the recovery policy decides; the "
+        "devices.lua:7: on_failure: hpo.retry asks for device 'cpu:7', which this run does not have, so the recovery policy decides; the "
         "run's devices: cpu:0";
     const auto checked = run_command(study.workshop, {tool("hpo-tune"), "check", "devices.lua", "--plugin-dir",
                                                       HPO_BINARY_DIR "/tests/trainers", "--device", "cpu:0=64MiB"});

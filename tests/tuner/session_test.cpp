@@ -898,3 +898,23 @@ TEST_CASE("a study that is stopped while attempts wait for room ends, and gives 
     CHECK(room.left == room.asked);
     for (const Trial& trial : result.trials) CHECK(trial.state == TrialState::fail);
 }
+
+TEST_CASE("a trial that a rule prunes keeps the rule's reason, and one that a policy prunes the field's word for it") {
+    hpo::Trial trial;
+    trial.attempts.emplace_back();
+    hpo::Failure failure{.kind = hpo::FailureKind::out_of_memory, .message = "out of memory"};
+    failure.cause = hpo::OomCause::capacity;
+    trial.attempts.back().failure = failure;
+    const auto reason_of = [&](bool of_rule) {
+        hpo::Trial ended = trial;
+        hpo::tuner::settle_failed(
+            ended, failure, {.action = hpo::Recovery::Action::prune, .reason = "too large for my card", .is_reason_of_rule = of_rule}, {});
+        hpo::tuner::add_source_attributes(ended);
+        CHECK(ended.state == hpo::TrialState::pruned);
+        CHECK_FALSE(ended.feasible());
+        CHECK(ended.user_attributes.at("oom") == "true");
+        return ended.user_attributes.at("prune_reason");
+    };
+    CHECK(reason_of(true) == "\"too large for my card\"");
+    CHECK(reason_of(false) == "\"oom\"");
+}
