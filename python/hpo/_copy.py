@@ -37,14 +37,20 @@ class Outputs:
         _signals.flush_c_streams()
 
 
-def become_copy(keeper: int, request: Request, close: Iterable[int], drop: Iterable[str]) -> None:
-    """Makes this process, which the keeper has forked, the one that runs the objective."""
+def leave_keeper(keeper: int, close: Iterable[int]) -> None:
+    """Makes this process, which the keeper has forked, one of its own. What it needs to know of its trial comes after."""
     os.setsid()
     _signals.end_with_parent()
     if os.getppid() != keeper:
         os._exit(127)
     for each in close:
         os.close(each)
+    signal.set_wakeup_fd(-1)
+    _signals.set_defaults()
+
+
+def become_copy(request: Request, drop: Iterable[str]) -> None:
+    """Makes this process, which has left the keeper, the one that runs the objective."""
     given = request.given
     null = os.open("/dev/null", os.O_RDONLY)
     # First above the numbers that are wanted, so that none is overwritten before it is moved.
@@ -55,15 +61,14 @@ def become_copy(keeper: int, request: Request, close: Iterable[int], drop: Itera
     for number, each in enumerate(streams):
         os.dup2(each, number)
         os.close(each)
-    signal.set_wakeup_fd(-1)
-    _signals.set_defaults()
     threads_of_program = os.environ.get("OMP_NUM_THREADS")
     for name in drop:
         os.environ.pop(name, None)
-    for name, value in request.environment.items():
+    for name, value in request.environment().items():
         if name.startswith(_TAKEN_OVER) and name != "HPO_FRONT" and os.environ.get(name) != value:
             os.environ[name] = value
-    os.environ.update(HPO_REPORT_FD=str(lines[0]), HPO_ANSWER_FD=str(lines[1]))
+    os.environ["HPO_REPORT_FD"] = str(lines[0])  # update() would look through all classes of mappings, which is slow in a copy
+    os.environ["HPO_ANSWER_FD"] = str(lines[1])
     threads = os.environ.get("OMP_NUM_THREADS", "")
     if threads != threads_of_program and threads.isdigit() and int(threads) > 0:
         _use_threads(int(threads))

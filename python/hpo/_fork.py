@@ -100,17 +100,20 @@ class Copies:
         status = 1
         collects = gc.isenabled()
 
-        def become_copy(keeper: int, request: Request, close: List[int]) -> None:
-            nonlocal status
+        def leave_keeper(keeper: int, close: List[int]) -> None:
             if collects:
                 gc.enable()
             gc.freeze()  # what the program holds is never looked at again, so its pages stay shared
-            _copy.become_copy(keeper, request, close, self._variables)
+            _copy.leave_keeper(keeper, close)
+
+        def become_copy(request: Request) -> None:
+            nonlocal status
+            _copy.become_copy(request, self._variables)
             _copy.begin_trial(random_state)
             status = self._run()
 
         try:
-            Keeper(self._listener, self._alive, self._standby, [*self.close_in_copy, self._held]).serve(request, become_copy)
+            Keeper(self._listener, self._alive, self._standby, [*self.close_in_copy, self._held]).serve(request, leave_keeper, become_copy)
             status = 0 if os.getpid() == me else status
         except BaseException:
             if os.getpid() != me:

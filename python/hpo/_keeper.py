@@ -19,13 +19,17 @@ from . import _request, _signals
 from ._request import Request
 
 _NEWS = struct.Struct("<iiq")  # the copy, the keeper or the wait status, bytes
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 _ORPHANED = -1  # in place of bytes: the copy was ended because the program has gone
 
 
 def _resident() -> int:
     """Bytes of memory that this process holds."""
-    with open("/proc/self/statm", "rb") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    file = os.open("/proc/self/statm", os.O_RDONLY)
+    try:
+        return int(os.read(file, 4096).split()[1]) * _PAGE
+    finally:
+        os.close(file)
 
 
 def _close_all_but(kept: Iterable[int]) -> None:
@@ -94,10 +98,36 @@ class Standby:
             os.close(each)
 
 
+class _Spare:
+    """A copy that was forked ahead, as the keeper has it."""
+
+    def __init__(self, process: int, resident: int, connection: socket.socket) -> None:
+        self.process = process
+        self.resident = resident
+        self._connection = connection
+
+    def give(self, request: Request) -> bool:
+        """Gives it its request. False if somebody has killed it."""
+        with self._connection:
+            try:
+                _request.send(self._connection, request)
+                return True
+            except OSError:
+                return False
+
+    def end(self) -> None:
+        self._connection.close()
+        os.kill(self.process, signal.SIGKILL)
+
+
 class Keeper:
     """Forks a copy for a request, waits for its end, and then ends all that came from it.
 
-    With a standby it takes further requests. A fork of a fork is as good as one of the program while nothing has changed there.
+    With a standby it takes further requests. A fork of a fork is as good as one of the program while nothing has changed there. Then it
+    also forks the next copy ahead, as soon as an attempt is over, while hpo-tune still prepares the next one. That is as good, too: from
+    the end of one attempt to the fork for the next, a keeper runs nothing of the program. What is outside of the process, such as a file,
+    is looked at by the copy once it has its request. The copy that waits has no descriptor of an attempt, because there is none yet. It
+    is no part of an attempt's memory for the same reason.
     """
 
     def __init__(self, listener: socket.socket, program: int, standby: Optional[Standby], close: Iterable[int]) -> None:
@@ -105,9 +135,15 @@ class Keeper:
         self._program = program  # a pipe whose other end the program alone holds
         self._standby = standby
         self._close = list(close)  # what neither a keeper nor a copy has a use for
+        self._spare: Optional[_Spare] = None
 
-    def serve(self, request: Request, become_copy: Callable[[int, Request, List[int]], None]) -> None:
-        """Returns in each copy, once ``become_copy`` has returned, and in the keeper, once there is nothing left to keep."""
+    def serve(
+        self, request: Request, leave_keeper: Callable[[int, List[int]], None], become_copy: Callable[[Request], None]
+    ) -> None:
+        """Returns in each copy, once ``become_copy`` has returned, and in the keeper, once there is nothing left to keep.
+
+        A copy calls ``leave_keeper`` at once, and ``become_copy`` once it has its request.
+        """
         gc.disable()
         os.setsid()
         _signals.adopt_orphans()
@@ -122,14 +158,17 @@ class Keeper:
         if self._standby is not None:
             self._standby.become_keepers()
         keeper = os.getpid()
+        ours = [self._awake, wake, self._listener.fileno(), self._program]
+        if self._standby is not None:
+            ours += [self._standby.retire, self._standby.notes]
         following: Optional[Request] = request
         while following is not None:
-            self._resident = _resident()
-            self._child = os.fork()
-            if self._child == 0:
-                ours = [self._awake, wake, self._listener.fileno(), self._program]
-                become_copy(keeper, following, ours + ([] if self._standby is None else [self._standby.retire, self._standby.notes]))
-                return
+            if not self._has_taken(following):
+                self._resident = _resident()
+                self._child = os.fork()
+                if self._child == 0:
+                    leave_keeper(keeper, ours)
+                    return become_copy(following)
             *others, self._news, self._life = following.given
             if self._standby is None:
                 _close_all_but((self._news, self._life, self._program, self._awake, wake))
@@ -137,7 +176,38 @@ class Keeper:
                 for each in others:
                     os.close(each)
             self._keep(keeper)
+            connection = self._fork_ahead()
+            if connection is not None:
+                leave_keeper(keeper, ours)
+                return become_copy(_request.wait_for(connection))
             following = self._next()
+
+    def _fork_ahead(self) -> Optional[socket.socket]:
+        """Forks the next copy, if there may be one. Returns in that copy what its request will come on, and None in the keeper."""
+        if self._standby is None:
+            return None
+        ours, its = socket.socketpair()
+        resident = _resident()
+        try:
+            process = os.fork()
+        except OSError:  # no memory or no process is left now; the next request tries again
+            ours.close()
+            its.close()
+            return None
+        if process == 0:
+            ours.close()
+            return its
+        its.close()
+        self._spare = _Spare(process, resident, ours)
+        return None
+
+    def _has_taken(self, request: Request) -> bool:
+        """Gives the request to the copy that was forked ahead. False if there is none."""
+        spare, self._spare = self._spare, None
+        if spare is None or not spare.give(request):
+            return False
+        self._child, self._resident = spare.process, spare.resident
+        return True
 
     def _keep(self, keeper: int) -> None:
         self._ended, self._status, self._most, self._orphaned = False, 0, 0, False
@@ -159,6 +229,9 @@ class Keeper:
         poller.register(self._listener, select.POLLIN)
         while True:
             if any(descriptor == self._standby.retire for descriptor, _ in poller.poll()):
+                if self._spare is not None:
+                    self._spare.end()
+                    self._end_children()
                 return None
             request = _request.accept(self._listener)
             if request is not None:
@@ -185,9 +258,8 @@ class Keeper:
 
     def _wait(self) -> None:
         poller = select.poll()
-        poller.register(self._awake, select.POLLIN)
-        poller.register(self._life, select.POLLIN)
-        poller.register(self._program, select.POLLIN)
+        for each in (self._awake, self._life, self._program):
+            poller.register(each, select.POLLIN)
         while not self._ended:
             gone = {descriptor for descriptor, _ in poller.poll()} - {self._awake}
             if gone:  # nobody holds the other end any more

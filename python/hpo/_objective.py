@@ -207,7 +207,9 @@ class ObjectiveTrial:
 
 def _numbers_in(value: Any, count: Optional[int]) -> Tuple[List[float], str]:
     """The objective's values, or what is wrong with them. ``count`` is how many there should be, if it is known."""
-    values = list(value) if isinstance(value, SequenceOfAnything) and not isinstance(value, (str, bytes)) else [value]
+    # Most objectives return a number. Whether it is a sequence would be looked up through all classes of sequences, which is slow in a copy.
+    one = isinstance(value, (float, int, str, bytes)) or not isinstance(value, SequenceOfAnything)
+    values = [value] if one else list(value)
     numbers: List[float] = []
     for each in values:
         try:

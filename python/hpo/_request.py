@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import struct
 import sys
@@ -20,9 +21,18 @@ _SECONDS = 10.0
 class Request:
     """What a copy is to have."""
 
-    environment: Dict[str, str]
+    text: bytes
+    """What a keeper passes on as it is: only the copy looks into it."""
     given: List[int]
     """Standard output, standard error, reports, answers, news and life."""
+
+    def environment(self) -> Dict[str, str]:
+        """Raises ValueError if the text does not tell it."""
+        told = json.loads(self.text)
+        environment = told.get("environment") if isinstance(told, dict) else None
+        if not isinstance(environment, dict):
+            raise ValueError("a request without an environment")
+        return {name: str(value) for name, value in environment.items()}
 
     def close(self) -> None:
         for each in self.given:
@@ -50,15 +60,34 @@ def receive(connection: socket.socket) -> Request:
             if not more:
                 raise ValueError("a request that is cut short")
             heard += more
-        request = json.loads(heard[4 : 4 + length])
-        environment = request.get("environment") if isinstance(request, dict) else None
-        if len(descriptors) != _DESCRIPTORS or not isinstance(environment, dict):
-            raise ValueError("a request without its six descriptors or its environment")
-        return Request({name: str(value) for name, value in environment.items()}, descriptors)
+        if len(descriptors) != _DESCRIPTORS:
+            raise ValueError("a request without its six descriptors")
+        return Request(heard[4 : 4 + length], descriptors)
     except BaseException:
         for each in descriptors:
             os.close(each)
         raise
+
+
+def send(connection: socket.socket, request: Request) -> None:
+    """Passes a request on. Raises OSError if nobody has read all of it."""
+    data = len(request.text).to_bytes(4, "little") + request.text
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{_DESCRIPTORS}i", *request.given))]
+    sent = connection.sendmsg([data], rights)
+    if sent < len(data):  # who has read all of it may have closed the connection already
+        connection.sendall(data[sent:])
+
+
+def wait_for(connection: socket.socket) -> Request:
+    """The request that comes on a connection, however long that takes. Ends the process if there will be none."""
+    with connection:
+        poller = select.poll()
+        poller.register(connection, select.POLLIN)
+        poller.poll()
+        try:
+            return receive(connection)
+        except (OSError, ValueError):  # the other side has gone
+            os._exit(0)
 
 
 def accept(listener: socket.socket) -> Optional[Request]:

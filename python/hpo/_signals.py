@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+# The functions below those of the module signal, which takes a quarter of a millisecond for its enumerations.
 import _signal  # type: ignore[import-not-found,unused-ignore]
 import ctypes
 import signal
@@ -20,12 +21,11 @@ def ignore_all() -> None:
 def set_defaults() -> None:
     """All signals do what they do in a new Python program."""
     _set_all(_signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
 
 def _set_all(handler: int) -> None:
-    # The functions below those of the module signal, which takes a quarter of a millisecond for its enumerations.
     for number in _signal.valid_signals():
         try:
             _signal.signal(number, handler)

@@ -14,6 +14,7 @@ import textwrap
 import time
 import unittest
 
+from hpo import _request
 from studies import environment
 
 NEWS = struct.Struct("<iiq")
@@ -370,6 +371,88 @@ class ForksOfOneKeeper(Forks):
         self.assertEqual(Copy(self.path).end()[0], 0)
         self.assertEqual(self.stop(), 0)
         self.assertFalse(exists(copy.keeper))
+
+    @staticmethod
+    def children(process):
+        path = pathlib.Path(f"/proc/{process}/task/{process}/children")
+        return [int(each) for each in path.read_text().split() if exists(int(each))]
+
+    def ahead(self, keeper):
+        """The copy that the keeper has forked ahead, once it waits for its request."""
+        found = []
+
+        def waits():
+            found[:] = self.children(keeper)
+            return found and os.getsid(found[0]) == found[0]
+
+        self.assertTrue(wait_until(waits))
+        return found[0]
+
+    def test_the_next_copy_is_forked_ahead_after_an_attempt_and_has_nothing_of_it(self):
+        self.start("print(os.getpid(), os.environ['HPO_X'], os.environ.get('HPO_Y'))\nsys.stdin.read()\nos.read(int(os.environ['HPO_ANSWER_FD']), 1)\nreturn 0")
+        first = Copy(self.path, {"HPO_X": "1", "HPO_Y": "2"})
+        self.assertEqual(self.children(first.keeper), [first.child])  # none while an attempt runs
+        pipes = {os.readlink(f"/proc/{os.getpid()}/fd/{end}") for end in first.ends.values()}
+        os.write(first.ends["answers"], b"x")
+        first.end()
+        spare = self.ahead(first.keeper)
+        held = {os.readlink(f"/proc/{spare}/fd/{each}") for each in os.listdir(f"/proc/{spare}/fd")}
+        self.assertEqual(pipes & held, set())
+        second = Copy(self.path, {"HPO_X": "3"})
+        self.assertEqual(second.child, spare)
+        self.assertEqual(self.children(second.keeper), [spare])
+        os.write(second.ends["answers"], b"x")
+        self.assertEqual(second.read("stdout"), f"{spare} 3 None\n")
+        self.assertEqual(os.waitstatus_to_exitcode(second.end()[0]), 0)
+
+    def test_a_copy_that_waits_ends_with_its_keeper_and_with_the_program(self):
+        for kill in ("keeper", "program", "nothing", "renewed"):
+            with self.subTest(kill):
+                self.start("return 0", before="signal.signal(signal.SIGUSR1, lambda *_: copies.renew())")
+                copy = Copy(self.path)
+                copy.end()
+                spare = self.ahead(copy.keeper)
+                if kill == "keeper":
+                    os.kill(copy.keeper, signal.SIGKILL)
+                elif kill == "program":
+                    self.program.kill()
+                elif kill == "renewed":
+                    self.program.send_signal(signal.SIGUSR1)
+                else:
+                    self.assertEqual(self.stop(), 0)
+                self.assertTrue(wait_until(lambda: not exists(spare) and not exists(copy.keeper), seconds=2))
+                self.stop()
+                pathlib.Path(self.path + ".end").unlink(missing_ok=True)
+
+    def test_a_request_that_was_read_at_once_counts_as_passed_on(self):
+        ours, its = socket.socketpair()
+        null = os.open("/dev/null", os.O_RDONLY)
+
+        class ReadAtOnce:
+            sendall = ours.sendall
+
+            def sendmsg(self, *what):
+                sent = ours.sendmsg(*what)
+                got = _request.receive(its)
+                got.close()
+                its.close()
+                return sent
+
+        _request.send(ReadAtOnce(), _request.Request(b'{"environment": {}}', [null] * 6))
+        os.close(null)
+        ours.close()
+
+    def test_a_copy_that_was_killed_while_it_waits_is_replaced(self):
+        self.start("return 0")
+        copy = Copy(self.path)
+        copy.end()
+        spare = self.ahead(copy.keeper)
+        os.kill(spare, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not exists(spare)))
+        other = Copy(self.path)
+        self.assertEqual(other.keeper, copy.keeper)
+        self.assertNotEqual(other.child, spare)
+        self.assertEqual(os.waitstatus_to_exitcode(other.end()[0]), 0)
 
 
 if __name__ == "__main__":
