@@ -370,6 +370,17 @@ TEST_CASE("a compute capability that LibTorch does not know is refused, whatever
         CHECK(tune(workshop, {"estimate", "s.lua", "--fix", "weights=100", "--compute-capability", right}).status == 0);
 }
 
+TEST_CASE("a compute capability for a prediction on a CPU is one error") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    for (const char* command : {"estimate", "trace"}) {
+        const auto refused = tune(workshop, {command, "s.lua", "--device", "cpu", "--compute-capability", "9.0"});
+        CHECK(refused.status == 2);
+        CHECK(refused.error == "hpo-tune: error: --compute-capability: has no effect: the device is cpu; leave it out\n");
+        CHECK(refused.out.empty());
+    }
+}
+
 TEST_CASE("a device that is too small for the study is told before anything starts, with the least that would do") {
     const Workshop workshop;
     workshop.write("s.lua", script);

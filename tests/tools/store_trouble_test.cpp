@@ -65,8 +65,9 @@ void check_all_done_once(const Workshop& workshop) {
 /// Another program that holds the store's write lock.
 class Holder {
 public:
-    explicit Holder(const Workshop& workshop) : database_{workshop.path("hpo.db").string(), SQLite::OPEN_READWRITE, 10'000} {
-        database_.exec("BEGIN IMMEDIATE");
+    explicit Holder(const Workshop& workshop, const std::string& how = "BEGIN IMMEDIATE")
+        : database_{workshop.path("hpo.db").string(), SQLite::OPEN_READWRITE, 10'000} {
+        database_.exec(how);
     }
     void let_go() { database_.exec("ROLLBACK"); }
 
@@ -111,6 +112,28 @@ TEST_CASE("a run waits for a store that another program has locked, says so once
     CHECK(times(ended.error, "hpo-tune: note: store 'hpo.db': can be used again after ") == 1);
     CHECK(times(ended.error, ": interrupted") == 0);
     check_all_done_once(workshop);
+}
+
+TEST_CASE("an estimate says that it waits where a rollback journal lets nobody read, and gives up with an error") {
+    const Workshop workshop;
+    const auto run = finish_command(workshop, start(workshop, {"--trials", "4"}));
+    REQUIRE(run.status == 0);
+    Holder holder{workshop, "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE"};
+    const std::vector<std::string> words{tool("hpo-tune"), "estimate", "bowl.lua", "--guard", "calibrated"};
+    const pid_t child = start_command(workshop, words);
+    const bool told = has_said(workshop, "hpo-tune: note: store 'hpo.db': is locked by process " + std::to_string(getpid()));
+    holder.let_go();
+    const auto ended = finish_command(workshop, child);
+    INFO(ended.error << ended.out);
+    CHECK(told);
+    CHECK(ended.status == run_command(workshop, words).status);
+    CHECK(times(ended.error, "hpo-tune: note: store 'hpo.db': can be used again after ") == 1);
+    const Holder other{workshop, "BEGIN EXCLUSIVE"};
+    std::vector<std::string> in_haste = words;
+    in_haste.insert(in_haste.end(), {"--store-wait", "100ms"});
+    const auto refused = run_command(workshop, in_haste);
+    CHECK(refused.status == 3);
+    CHECK_THAT(refused.error, Contains("error: store 'hpo.db': locked for more than 100 ms by process"));
 }
 
 TEST_CASE("a run that begins on a full disk waits for room, says so once, and loses nothing") {

@@ -6,12 +6,14 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/history.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/optuna_shape.hpp"
+#include "hpo/store/sqlite/patience.hpp"
 #include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/store/sqlite/trial_reading.hpp"
 
@@ -22,8 +24,11 @@ namespace hpo::store {
 /// store is not known. Thread safety: one thread per object.
 class Snapshot {
 public:
-    /// Opens the file of a path or `sqlite:///` address. Throws Error{Errc::store} or {Errc::store_schema}.
-    explicit Snapshot(const std::string& address) : path_{file_of(address)} { open(); }
+    /// Opens the file of a path or `sqlite:///` address. Throws Error{Errc::store} or {Errc::store_schema}. With a rollback journal a
+    /// writer keeps readers out. `patience` says how long each call then waits before it throws Error{Errc::store_unavailable}.
+    explicit Snapshot(const std::string& address, PatienceOptions patience = {}) : path_{file_of(address)}, patience_{std::move(patience)} {
+        open();
+    }
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     /// True if the file has our tables, and so attempts.
@@ -67,6 +72,7 @@ private:
     auto consistent(Work&& work) -> decltype(work());
 
     std::string path_;
+    PatienceOptions patience_;
     Stamp opened_;
     bool immutable_ = false;
     std::unique_ptr<Connection> connection_;

@@ -18,12 +18,15 @@
 #include "support/json.hpp"
 #include "support/law_json.hpp"
 #include "support/screen.hpp"
+#include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/device/surroundings.hpp"
 #include "tune/display/text.hpp"
 #include "tune/prediction/same_program.hpp"
 #include "tune/prediction/survey.hpp"
 #include "tune/settings/fixed_parameters.hpp"
+#include "tune/settings/idle_options.hpp"
+#include "tune/settings/stored_study.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -324,25 +327,29 @@ std::unique_ptr<store::StoredPredictions> known_predictions(const Settings& sett
     return found;
 }
 
-/// What all studies of the store have measured on a device, as far as it can be read.
-std::vector<Attempt> measured(const Settings& settings, const std::string& device_name) {
+/// What all studies of the store have measured on a device, as far as it can be read. Throws Error{store_unavailable} for a store that
+/// stays locked.
+std::vector<Attempt> measured(const Settings& settings, const std::string& device_name, const store::PatienceOptions& patience) {
     if (device_name.empty()) return {};
     try {
-        return store::Snapshot{settings.text("store")}.attempts_on(device_name, History::most_from_other_studies);
-    } catch (const Error&) {
+        return store::Snapshot{settings.text("store"), patience}.attempts_on(device_name, History::most_from_other_studies);
+    } catch (const Error& error) {
+        if (error.code() == Errc::store_unavailable) throw;
         return {};
     }
 }
 
-/// What the study has run. Of a trainer that predicts its peaks itself, nothing: they are better than what is learned.
-std::vector<Trial> own_trials(const Settings& settings, const TrainerInfo& info) {
+/// What the study has run. Of a trainer that predicts its peaks itself, nothing: they are better than what is learned. Throws
+/// Error{store_unavailable} for a store that stays locked.
+std::vector<Trial> own_trials(const Settings& settings, const TrainerInfo& info, const store::PatienceOptions& patience) {
     if (!info.peak_sources.empty() && !info.open_ended) return {};
     try {
-        store::Snapshot snapshot{settings.text("store")};
+        store::Snapshot snapshot{settings.text("store"), patience};
         for (const Study& study : snapshot.studies()) {
             if (study.name == settings.description().name) return snapshot.trials(study);
         }
-    } catch (const Error&) {  // no store that can be read; known_predictions tells of one that was named
+    } catch (const Error& error) {  // no store that can be read; known_predictions tells of one that was named
+        if (error.code() == Errc::store_unavailable) throw;
     }
     return {};
 }
@@ -353,17 +360,21 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
     const bool named = settings.all().at("guard").origin == "command line";
+    const std::string device = estimated_device(settings, info);
+    const auto note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; };
+    tell_idle_capability(settings, device, note);
     const auto kept = known_predictions(settings);
-    SameProgram same = read_same_program(settings, info);
+    const auto patience = store_patience(settings, [&](const std::string& text) { note(tools::on_one_line(text)); }, {});
+    SameProgram same = read_same_program(settings, info, patience);
     Estimator estimator{settings,
                         info,
                         {.guard = named ? settings.text("guard") : "dry_run",
-                         .device = estimated_device(settings, info),
+                         .device = device,
                          .capacity_bytes = device_budget(settings),
-                         .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; },
+                         .note = note,
                          .kept = kept.get(),
-                         .measured = [&](const std::string& name) { return measured(settings, name); },
-                         .trials = own_trials(settings, info),
+                         .measured = [&](const std::string& name) { return measured(settings, name, patience); },
+                         .trials = own_trials(settings, info, patience),
                          .same_program = std::move(same.trials)}};
     EstimateReport report{settings, info, estimator, std::move(same.studies)};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
@@ -384,7 +395,8 @@ void add_estimate(CLI::App& app, Actions& actions) {
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<EstimateOptions>();
-    add_study_arguments(command, arguments, {"store", "guard", "device", "device-memory", "compute-capability", "plugin-timeout"});
+    add_study_arguments(command, arguments,
+                        {"store", "store-wait", "guard", "device", "device-memory", "compute-capability", "plugin-timeout"});
     command->add_option("--per", options->per, "the largest micro-batch that fits, for each value of this parameter")
         ->type_name("NAME")
         ->check(not_empty("NAME"));

@@ -24,6 +24,7 @@
 #include "tune/device/surroundings.hpp"
 #include "tune/prediction/shown_trace.hpp"
 #include "tune/settings/fixed_parameters.hpp"
+#include "tune/settings/idle_options.hpp"
 #include "tune/settings/proposals.hpp"
 #include "tune/settings/settings.hpp"
 
@@ -135,6 +136,7 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
             .trace_file = (folder.path() / "trace").string()};
     note_unused_fixed(settings, job.params);
     job.plan = first_plan(settings, info, job.params, options.train ? chosen_device(settings, info) : estimated_device(settings, info));
+    tell_idle_capability(settings, job.plan.device, [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; });
     ShownTrace shown;
     shown.name = settings.description().name;
     shown.settings = allocator_of(options, info.libtorch_version, job.plan.allocator_settings);

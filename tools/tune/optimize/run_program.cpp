@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "hpo/base/error.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "support/terminal.hpp"
@@ -23,6 +24,19 @@ namespace {
 std::string shown_program(const std::vector<std::string>& words) {
     const auto file = std::ranges::find_if(words, [](const std::string& word) { return word.ends_with(".py"); });
     return file == words.end() ? words.front() : *file;
+}
+
+/// `name`, which the program or its file has given the study. Throws Error if no study may have it. It does not count beside --study.
+std::string script_name(const StudyArguments& arguments, const std::string& name) {
+    constexpr std::size_t longest = 512;
+    if (arguments.words.contains("study")) return "study";
+    const std::string given = "; or another one by --study NAME";
+    if (name.empty() || name.size() > longest)
+        throw bad_value(arguments.script, "a study name of " + std::to_string(name.size()) + " bytes", "1 to 512" + given);
+    if (!is_plain_text(name))
+        throw bad_value(arguments.script, "a study named " + ascii_text(name.substr(0, 80)),
+                        "a name of UTF-8 characters without control characters" + given);
+    return name;
 }
 
 /// A study in memory begins anew each time. So it gets a name that the store does not have. Waits for the store as the run will.
@@ -42,7 +56,8 @@ StudyArguments arguments_of(StudyArguments arguments, const OptimizeCall& call) 
     arguments.script = shown_program(arguments.program);
     arguments.accept_changed_options = true;  // another argument of the program is no other study
     if (!call.store.empty()) arguments.words.insert({"store", call.store});
-    const std::string name = call.study.empty() ? std::filesystem::path{arguments.script}.stem().string() : call.study;
+    const std::string name =
+        script_name(arguments, call.study.empty() ? std::filesystem::path{arguments.script}.stem().string() : call.study);
     arguments.script_text = script_text(call, arguments.program, name);
     if (call.store.empty() && !arguments.words.contains("study"))
         arguments.script_text = script_text(call, arguments.program, unused_name(Settings{arguments}, name));
@@ -105,8 +120,8 @@ StudyArguments objective_study(StudyArguments arguments, const NamedObjective& o
     arguments.objective.insert(arguments.objective.end(), objective.arguments.begin(), objective.arguments.end());
     std::vector<std::string> words{file, name};
     words.insert(words.end(), objective.arguments.begin(), objective.arguments.end());
-    arguments.script_text =
-        script_text(words, objective.python, std::filesystem::path{file}.stem().string() + ":" + name, directions, objective.metric);
+    const std::string study = script_name(arguments, std::filesystem::path{file}.stem().string() + ":" + name);
+    arguments.script_text = script_text(words, objective.python, study, directions, objective.metric);
     return arguments;
 }
 

@@ -21,11 +21,11 @@ bool has_attribute(const Study& study, const std::string& name, const std::strin
 
 }  // namespace
 
-SameProgram read_same_program(const Settings& settings, const TrainerInfo& info) {
+SameProgram read_same_program(const Settings& settings, const TrainerInfo& info, const store::PatienceOptions& patience) {
     if (!info.peak_sources.empty() && !info.open_ended) return {};
     SameProgram found;
     try {
-        store::Snapshot snapshot{settings.text("store")};
+        store::Snapshot snapshot{settings.text("store"), patience};
         const std::vector<Study> studies = snapshot.studies();
         for (const Study& study : studies | std::views::reverse) {
             if (study.name == settings.text("study") || found.trials.size() >= SameProgram::most_trials) continue;
@@ -40,7 +40,8 @@ SameProgram read_same_program(const Settings& settings, const TrainerInfo& info)
             found.trials.insert(found.trials.begin(), std::make_move_iterator(trials.begin()), std::make_move_iterator(trials.end()));
             found.studies.insert(found.studies.begin(), study.name);
         }
-    } catch (const Error&) {  // the run itself says what is wrong with its store
+    } catch (const Error& error) {  // the run itself says what is wrong with its store
+        if (error.code() == Errc::store_unavailable) throw;
         return {};
     }
     return found;

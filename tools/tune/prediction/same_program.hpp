@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hpo/core/trial.hpp"
+#include "hpo/store/sqlite/patience.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "tune/settings/settings.hpp"
 
@@ -20,7 +21,8 @@ struct SameProgram {
 };
 
 /// Nothing for a trainer that predicts its peaks itself, because its predictions are better than what is learned. Other programs are no
-/// such trainer, because a virtual card cannot predict all of them. Nothing of a store that cannot be read, either.
-[[nodiscard]] SameProgram read_same_program(const Settings& settings, const TrainerInfo& info);
+/// such trainer, because a virtual card cannot predict all of them. Nothing of a store that cannot be read, either. Throws
+/// Error{store_unavailable} for one that is locked for longer than `patience` waits.
+[[nodiscard]] SameProgram read_same_program(const Settings& settings, const TrainerInfo& info, const store::PatienceOptions& patience);
 
 }  // namespace hpo::tune

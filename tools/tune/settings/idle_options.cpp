@@ -43,16 +43,26 @@ std::vector<IdleOption> idle_options(const Settings& settings) {
     return idle;
 }
 
+void tell(const Settings& settings, const IdleOption& option, const Note& note) {
+    const std::string& origin = settings.all().at(option.word).origin;
+    if (origin == "default") return;
+    const std::string text = settings.place(option.word) + ": has no effect: " + option.why;
+    if (origin == "command line" && !option.only_here) throw Error{Errc::usage, text + "; leave it out"};
+    note(text);
+}
+
 }  // namespace
 
-void tell_idle_options(const Settings& settings, const std::function<void(const std::string&)>& note) {
-    for (const IdleOption& option : idle_options(settings)) {
-        const std::string& origin = settings.all().at(option.word).origin;
-        if (origin == "default") continue;
-        const std::string text = settings.place(option.word) + ": has no effect: " + option.why;
-        if (origin == "command line" && !option.only_here) throw Error{Errc::usage, text + "; leave it out"};
-        note(text);
-    }
+void tell_idle_options(const Settings& settings, const Note& note) {
+    for (const IdleOption& option : idle_options(settings)) tell(settings, option, note);
+}
+
+void tell_idle_capability(const Settings& settings, const std::string& device, const Note& note) {
+    if (!is_cpu(device)) return;
+    const bool finds_none = settings.text("device") == "auto";
+    const std::string why =
+        finds_none ? "this machine has no GPU, and --device does not name one to predict for" : "the device is " + device;
+    tell(settings, {.word = "compute-capability", .why = why, .only_here = finds_none}, note);
 }
 
 }  // namespace hpo::tune

@@ -44,7 +44,7 @@ inline constexpr KnownWord known_words[] = {
      "end the run after so many trials that failed in the same way one after another, or half of 5 times as many; 0: never"},
     {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
     {"save-best", "", "FOLDER", "keep the best trial's model: --save-best=FOLDER; without a folder beside the store"},
-    {"store-wait", "10min", "DURATION", "how long a run waits for a store that is locked, or whose disk is full or fails"},
+    {"store-wait", "10min", "DURATION", "how long to wait for a store that is locked, or whose disk is full or fails"},
     {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},
     {"log", "", "FILE", "append what happens to this file: the run, trials, failures, decisions (default: no log)"},
     {"log-size", "10MiB", "SIZE", "begin the log anew at this size; FILE.1 to FILE.4 keep the older parts"},

@@ -270,7 +270,7 @@ void StudyRun::open_study() {
 void StudyRun::read_same_program() {
     if (!policies_.guard.carries() || !workers_->largest_device().capacity_bytes) return;
     if (stored_.size() >= memory::LearnedPeaks::most_borrowed) return;
-    SameProgram same = tune::read_same_program(settings_, info_);
+    SameProgram same = tune::read_same_program(settings_, info_, patience());
     if (!same.studies.empty())
         note("other studies of the store that ran the same program: " + join_names(same.studies) +
              "; where peaks are learned, theirs on this device count until this study has enough of its own");

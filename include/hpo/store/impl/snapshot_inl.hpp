@@ -43,8 +43,10 @@ HPO_INLINE std::vector<Trial> Snapshot::trials(const Study& study, const TrialPa
         TrialParts rest = parts;
         rest.params = parts.params && trials.size() < many;
         std::future<void> params;
+        PatienceOptions in_silence = patience_;
+        in_silence.tell = {};  // this thread alone tells of waits
         if (rest.params != parts.params)
-            params = std::async(std::launch::async | std::launch::deferred, [&] { Snapshot{path_}.add_params(study, trials); });
+            params = std::async(std::launch::async | std::launch::deferred, [&] { Snapshot{path_, in_silence}.add_params(study, trials); });
         reader_->read_parts(study.id, trials, rest);
         if (params.valid()) params.get();
         return trials;
@@ -121,10 +123,11 @@ HPO_INLINE void Snapshot::open() {
     require_openable(path_, false);
     opened_ = stamp();
     reader_.reset();
-    connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false, .immutable = !opened_.has_log});
+    connection_ =
+        std::make_unique<Connection>(path_, Connection::Options{.write = false, .immutable = !opened_.has_log, .patience = patience_});
     immutable_ = !opened_.has_log && connection_->is_write_ahead();
     if (!opened_.has_log && !immutable_) {  // a file with a rollback journal; its locks must be kept
-        connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false});
+        connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false, .patience = patience_});
     }
     reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] {
         OptunaShape shape = read_shape(*connection_);
