@@ -106,6 +106,31 @@ TEST_CASE("the quantiles of learned peaks hold for five kinds of programs, with 
     }
 }
 
+TEST_CASE("of a peak that may exceed the device no absurd figure is told, though few attempts that disagree would allow any") {
+    const auto& law = laws()[3].bytes;  // steps, which eight attempts do not show
+    const memory::Calibrated guard;
+    std::size_t above = 0;
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+        std::mt19937 random{seed};
+        SeenStudy study;
+        for (int i = 0; i < 8; ++i) {
+            ParamSet params = draw_params(random);
+            const double bytes = law(params);
+            study.measured(std::move(params), bytes);
+        }
+        constexpr std::int64_t capacity = 1000 * one_mib;
+        for (int i = 0; i < 40; ++i) {
+            const ParamSet params = draw_params(random);
+            const Estimate estimate = guard.estimate(learned_query(params, {}, study.history(), capacity));
+            REQUIRE(estimate.source == "learned");
+            REQUIRE(estimate.parts.front().name == "predicted");
+            above += *estimate.need > capacity ? 1U : 0U;
+            CHECK(*estimate.need <= std::max(2 * capacity, estimate.parts.front().bytes));
+        }
+    }
+    CHECK(above > 0);
+}
+
 TEST_CASE("an attempt has the device alone until enough is learned, and nothing is estimated where no memory is told") {
     std::mt19937 random{3};
     const memory::Calibrated guard;

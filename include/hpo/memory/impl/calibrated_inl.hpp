@@ -66,6 +66,10 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
             estimate.need = query.capacity_bytes;
         }
     }
+    if (learned) {  // few attempts that disagree may allow any multiple of the device; only the median is told by them
+        const std::int64_t median = estimate.parts.front().bytes, twice = 2 * std::min(*query.capacity_bytes, std::int64_t{1} << 60);
+        estimate.need = std::min(*estimate.need, std::max(median, twice));
+    }
     const std::int64_t margin = *estimate.need - bare;
     if (estimate.comfort) {
         const double comfort = static_cast<double>(*estimate.comfort) + static_cast<double>(margin);
