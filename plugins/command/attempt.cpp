@@ -77,18 +77,14 @@ void Attempt::read_rest() {
 
 void Attempt::read_all() {
     output_.read([this](std::string_view line, bool whole) {
-        tell_alive();
         if (whole && line.starts_with(line_mark)) hear_line(line.substr(line_mark.size()), whole);
         else output_log_.line(line);
     });
-    error_output_.read([this](std::string_view line, bool) {
-        tell_alive();
-        error_log_.line(line);
-    });
-    reports_.read([this](std::string_view line, bool whole) {
-        tell_alive();
-        hear_line(line, whole);
-    });
+    error_output_.read([this](std::string_view line, bool) { error_log_.line(line); });
+    reports_.read([this](std::string_view line, bool whole) { hear_line(line, whole); });
+    // A progress bar ends no line for a long time.
+    const std::uint64_t bytes = output_.bytes() + error_output_.bytes() + reports_.bytes();
+    if (bytes != std::exchange(heard_bytes_, bytes)) tell_alive();
 }
 
 void Attempt::tell_alive() {
@@ -212,7 +208,9 @@ hpo::Failure Attempt::without_value(const ProgramEnd& end) const {
         R"(the program ended with status 0 and told no value; expected a line {"value": NUMBER} in HPO_REPORT_FD, or "@hpo {"value": )"
         R"(NUMBER}" on standard output)";
     if (last_report_) failure.message += "; its last report was of step " + std::to_string(last_report_->step);
-    if (malformed_ > 0) failure.message += "; " + std::to_string(malformed_) + " lines cannot be read, the first: " + first_malformed_;
+    if (malformed_ > 0)
+        failure.message +=
+            "; " + std::to_string(malformed_) + (malformed_ == 1 ? " line" : " lines") + " cannot be read, the first: " + first_malformed_;
     failure.traceback = std::string{error_log_.last_words()};
     return failure;
 }
@@ -237,6 +235,9 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
         outcome.heard_verdict = outcome.prunes_itself && heard_verdict_;
     } else if (too_much_ && !succeeded) {
         outcome.failure = std::move(too_much_);
+    } else if (end.keeper_was_killed) {
+        outcome.failure = hpo::Failure{.kind = hpo::FailureKind::lost_worker, .message = "the process that keeps the program was killed"};
+        outcome.failure->traceback = std::string{error_log_.last_words()};
     } else if (end.was_orphaned && end.signal == SIGKILL) {
         outcome.kind = hpo::OutcomeKind::interrupted;
         outcome.failure = hpo::Failure{.kind = hpo::FailureKind::lost_worker, .message = std::string{hpo::orphaned_copy_message}};
@@ -253,8 +254,9 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
     } else if (values_.empty()) {
         outcome.failure = without_value(end);
     } else if (values_.size() != settings_.objectives && values_.size() != 1) {
-        outcome.failure = hpo::Failure{.message = "the program told " + std::to_string(values_.size()) + " values; the study has " +
-                                                  std::to_string(settings_.objectives) + " objectives"};
+        outcome.failure =
+            hpo::Failure{.message = "the program told " + std::to_string(values_.size()) + " values; the study has " +
+                                    std::to_string(settings_.objectives) + (settings_.objectives == 1 ? " objective" : " objectives")};
     } else {
         outcome.kind = hpo::OutcomeKind::complete;
         outcome.values = values_;

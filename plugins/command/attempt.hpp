@@ -80,6 +80,7 @@ private:
     bool goes_on_ = true;               ///< what was answered to its latest report
     bool asks_ = false;                 ///< it has asked whether it should stop, so it can stop by itself
     std::optional<double> told_alive_;  ///< seconds of watch_
+    std::uint64_t heard_bytes_ = 0;     ///< of all that the program printed and reported
     bool heard_verdict_ = false;        ///< what it was answered last: that it should stop
     std::optional<hpo::Stopwatch> since_stop_;
     int signals_sent_ = 0;

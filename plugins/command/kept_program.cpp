@@ -165,6 +165,7 @@ struct Prepared {
     ::setsid();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::prctl(PR_SET_NAME, "hpo-keeper");
+    ::prctl(PR_SET_PDEATHSIG, SIGCONT);  // somebody may have stopped it; it goes on, and ends the program
     for (int number = 1; number < NSIG; ++number) {
         if (number != SIGKILL && number != SIGSTOP && number != SIGCHLD) ::signal(number, SIG_IGN);
     }
@@ -327,7 +328,9 @@ ProgramEnd KeptProgram::wait() {
     if (!heard) {
         if (is_forked_) signal(SIGKILL);  // the descendants are no children of this process
         else end_children([](pid_t, int, const struct rusage&) {});
-        throw hpo::Error{hpo::Errc::plugin, "the process that keeps the program was killed"};
+        ProgramEnd end;
+        end.keeper_was_killed = true;
+        return end;
     }
     ProgramEnd end;
     if (WIFEXITED(told.wait_status)) end.status = WEXITSTATUS(told.wait_status);

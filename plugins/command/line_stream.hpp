@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +22,8 @@ public:
 
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
     [[nodiscard]] bool at_end() const noexcept { return at_end_; }
+    /// How much was read.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
     /// Reads what is there, at most 1 MiB, and calls `take(line, whole)` for each line. `whole` is false for a piece of a longer one.
     template <class Take>
@@ -31,6 +35,7 @@ public:
             if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
             if (got <= 0) at_end_ = true;
             else cut({bytes.data(), static_cast<std::size_t>(got)}, take);
+            bytes_ += static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
         }
         if (at_end_ && !pending_.empty()) take(std::string_view{std::exchange(pending_, {})}, !std::exchange(in_piece_, false));
     }
@@ -55,6 +60,7 @@ private:
 
     int descriptor_;
     std::size_t most_;
+    std::uint64_t bytes_ = 0;
     std::string pending_;
     bool in_piece_ = false;  ///< a piece of the pending line was taken already
     bool at_end_ = false;

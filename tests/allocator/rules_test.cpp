@@ -70,7 +70,7 @@ TEST_CASE("1200 bytes with 4 divisions between powers of two are 1280") {
     CHECK(four.rounded(600 * kib) == 640 * kib);
 }
 
-TEST_CASE("each of 16 ranges from 1 MiB to 64 GiB has its own number of divisions; what is smaller belongs to the first") {
+TEST_CASE("each of 16 ranges from 1 MiB to 64 GiB has its own number of divisions, what is smaller belongs to the first") {
     AllocatorSettings settings;
     settings.power2_divisions[0] = 2;
     settings.power2_divisions[1] = 8;
@@ -244,7 +244,7 @@ TEST_CASE("the range of capacities that a replay names replays alike to its ends
     CHECK(ranges_of_expandable > 300);
 }
 
-TEST_CASE("the need survives with up to 64 MiB more and not with less; comfort never retries") {
+TEST_CASE("the need survives with up to 64 MiB more and not with less, comfort never retries") {
     hpo::Rng rng{11};
     for (int round = 0; round < 300; ++round) {
         const AllocationTrace trace = hpo::tests::random_trace(rng, 60);

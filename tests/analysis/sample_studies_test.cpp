@@ -162,7 +162,7 @@ TEST_CASE("a summary counts what the study holds") {
     CHECK(summary.trial_seconds == Approx(168453));
 }
 
-TEST_CASE("a trial that was interrupted before it was launched has not failed; one that failed without a word has") {
+TEST_CASE("a trial that was interrupted before it was launched has not failed, one that failed without a word has") {
     std::vector<hpo::Trial> trials(2);
     for (hpo::Trial& trial : trials) trial.state = hpo::TrialState::fail;
     trials[1].number = 1;

@@ -193,9 +193,9 @@ TEST_CASE("how a program fails is told from its words, its status and its signal
         {"kill -SEGV $$", FailureKind::crash, "SIGSEGV"},
         {"true", FailureKind::trainer_error, "told no value"},
         {"echo '@hpo {\"step\": 4, \"value\": 1}'", FailureKind::trainer_error, "its last report was of step 4"},
-        {"echo '@hpo {\"valu\": 1}'", FailureKind::trainer_error, "1 lines cannot be read, the first: got the member 'valu'"},
+        {"echo '@hpo {\"valu\": 1}'", FailureKind::trainer_error, "1 line cannot be read, the first: got the member 'valu'"},
         {"echo '@hpo {\"value\": 1}'; exit 1", FailureKind::trainer_error, "status 1"},
-        {"echo '@hpo {\"values\": [1, 2, 3]}'", FailureKind::trainer_error, "told 3 values; the study has 1 objectives"},
+        {"echo '@hpo {\"values\": [1, 2, 3]}'", FailureKind::trainer_error, "told 3 values; the study has 1 objective"},
         {"echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity; 21.00 GiB "
          "already allocated; 1.02 GiB free; 21.50 GiB reserved in total by PyTorch)' >&2; exit 1",
          FailureKind::out_of_memory, "CUDA out of memory"},
@@ -265,8 +265,12 @@ TEST_CASE("nothing that a program starts outlives it: children, daemons, and tho
 }
 
 TEST_CASE("if the process that runs a program is killed, or its keeper is, the program and its children end") {
-    for (const bool kill_keeper : {false, true}) {
-        INFO("keeper " << kill_keeper);
+    struct Killed {
+        bool keeper;   // instead of the process that runs the program
+        bool stopped;  // the keeper was stopped before
+    };
+    for (const auto [kill_keeper, stop_keeper] : {Killed{false, false}, Killed{true, false}, Killed{false, true}}) {
+        INFO("keeper " << kill_keeper << stop_keeper);
         const TemporaryDirectory folder;
         const std::string program = folder.file("program"), daemon = folder.file("daemon");
         const std::string script = "(setsid sh -c 'echo $$ > " + daemon + "; while :; do sleep 1; done' &) ; while [ ! -s " + daemon +
@@ -275,13 +279,9 @@ TEST_CASE("if the process that runs a program is killed, or its keeper is, the p
         const pid_t runner = ::fork();
         REQUIRE(runner >= 0);
         if (runner == 0) {
-            try {
-                Listener listener;
-                (void)run(shell(script), listener);
-            } catch (const hpo::Error&) {
-                ::_exit(3);  // the keeper was killed
-            }
-            ::_exit(0);
+            Listener listener;
+            const auto outcome = run(shell(script), listener);
+            ::_exit(outcome.failure && outcome.failure->kind == hpo::FailureKind::lost_worker ? 3 : 0);
         }
         const auto wait_until = [](auto&& done) {
             for (int i = 0; i < 3000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds{10});
@@ -292,8 +292,10 @@ TEST_CASE("if the process that runs a program is killed, or its keeper is, the p
             std::ifstream{program} >> pid;
             return pid > 1;
         }));
-        ::kill(kill_keeper ? pid_in(folder.file("keeper")) : runner, SIGKILL);
-        CHECK(wait_until([&] { return !is_alive(pid_in(program)) && !is_alive(pid_in(daemon)); }));
+        const pid_t keeper = pid_in(folder.file("keeper"));
+        if (stop_keeper) ::kill(keeper, SIGSTOP);
+        ::kill(kill_keeper ? keeper : runner, SIGKILL);
+        CHECK(wait_until([&] { return !is_alive(pid_in(program)) && !is_alive(pid_in(daemon)) && !is_alive(keeper); }));
         int status = 0;
         CHECK(::waitpid(runner, &status, 0) == runner);
         if (kill_keeper) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));

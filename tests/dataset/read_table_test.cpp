@@ -42,7 +42,7 @@ TEST_CASE("CSV: line ends of either kind, none at the end, blank lines and a byt
     }
 }
 
-TEST_CASE("TSV differs in its separator; without quotes, every character is the text's own") {
+TEST_CASE("TSV differs in its separator, without quotes, every character is the text's own") {
     const Files files;
     const auto file = files.write("a.tsv", "label\ttext\na\t\"one\ttwo\"\nb\tone, two\n");
     CHECK(rows_of(read_table(file)) == Rows{"one\ttwo|a", "one, two|b"});

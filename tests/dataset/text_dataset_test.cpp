@@ -124,7 +124,7 @@ TEST_CASE("a subset holds the same texts however the rows are ordered") {
     for (std::size_t i = 0; i < 40; ++i) CHECK(table.text(here[i]) == backwards.text(there[i]));
 }
 
-TEST_CASE("labels become classes in the order of their bytes; one that training lacks is named with its line") {
+TEST_CASE("labels become classes in the order of their bytes, one that training lacks is named with its line") {
     const LabelTable labels{{"b", "c", "a", "b"}, "train.csv"};
     CHECK(labels.names() == std::vector<std::string>{"a", "b", "c"});
     CHECK(labels.index("c") == 2);

@@ -130,7 +130,7 @@ TEST_CASE("small attempts pass a large one until it has waited long enough, and 
     CHECK(ask(ledger, 3, 300) == Answer::granted);
 }
 
-TEST_CASE("processes share a ledger, each within the budget that it sees; one that is killed leaves nothing") {
+TEST_CASE("processes share a ledger, each within the budget that it sees, one that is killed leaves nothing") {
     const Host host;
     Ledger ledger = host.ledger();
     Other other{[&] {
@@ -152,7 +152,7 @@ TEST_CASE("processes share a ledger, each within the budget that it sees; one th
     CHECK(ledger.entries().size() == 3);
 }
 
-TEST_CASE("a group shares the ledgers of its folder; elsewhere each user has his own") {
+TEST_CASE("a group shares the ledgers of its folder, elsewhere each user has his own") {
     if (::geteuid() != 0) {
         WARN("skipped: only root can become other users");
         return;

@@ -213,6 +213,11 @@ TEST_CASE("a rung helped if the attempt under it fits once its reservation is la
     const auto failures = hpo::recovery::FailureClass::of(failure);
     CHECK(hpo::recovery::record_of("shrink_micro_batch", failures, before).helped == 3);
     CHECK(names({decisions(Ladder<>{}, failure, plan_of(2), before).front()}).front() == "shrink_micro_batch");
+    // A failure of another kind in between says nothing about it.
+    trial.attempts[1].failure = Failure{.kind = FailureKind::crash};
+    trial.attempts[1].decision = decision_of("fresh_worker", "retry");
+    CHECK(hpo::recovery::record_of("shrink_micro_batch", failures, std::vector<Trial>{trial}).helped == 1);
+    trial.attempts[1].failure = out_of_memory(OomCause::limit);
     // What another rung did afterwards is its own merit.
     trial.attempts[1].decision = decision_of("fresh_worker", "retry");
     CHECK(hpo::recovery::record_of("shrink_micro_batch", failures, std::vector<Trial>{trial}).helped == 0);
@@ -228,6 +233,7 @@ TEST_CASE("a ladder's configuration names known rungs, each once") {
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(0)"}}, "rungs: got 'retry(0)'; expected n as a whole number above 0");
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(1, 2)"}}, "rungs: got 'retry(1, 2)' with 2 arguments; expected retry(n)");
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "prune(1)"}}, "rungs: got 'prune(1)' with 1 argument; expected prune");
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "prune+retry"}}, Catch::Contains("'retry' behind prune") && Catch::Contains("the last rung"));
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(2"}}, "rungs: got 'retry(2'; expected a ) at its end");
     CHECK_THROWS_WITH(Ladder<>{{.rungs = ""}}, Catch::Contains("unknown rung ''"));
 }

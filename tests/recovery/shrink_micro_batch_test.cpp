@@ -59,7 +59,7 @@ TEST_CASE("every cause of device memory running out is answered alike") {
     }
 }
 
-TEST_CASE("weights that do not fit are no matter of the micro-batch; somebody else's memory may be") {
+TEST_CASE("weights that do not fit are no matter of the micro-batch, somebody else's memory may be") {
     const auto in_build = [](std::optional<hpo::OomCause> cause) {
         hpo::Failure failure = out_of_memory(cause);
         failure.where = "build";

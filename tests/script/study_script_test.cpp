@@ -406,6 +406,21 @@ TEST_CASE("a rule's reason follows what it answers and changes") {
           "crash at micro-batch 16: retry in a fresh worker (rule: it died)");
 }
 
+TEST_CASE("an option of a policy may have commas in brackets, and no others") {
+    const auto recovery_of = [](const std::string& rungs) {
+        return load(
+                   "local hpo = require 'hpo'\nreturn hpo.study { name = 's', trainer = 't', objective = { metric = 'm', direction = "
+                   "'minimize' }, "
+                   "space = function() end, recovery = { 'ladder', rungs = '" +
+                   rungs + "' } }")
+            .description()
+            .recovery;
+    };
+    CHECK(recovery_of("wait(30min, 10s)+prune") == "ladder:rungs=wait(30min, 10s)+prune");
+    CHECK_THAT(error_of([&] { (void)recovery_of("wait,prune"); }),
+               Catch::Contains("got a comma in recovery.rungs; expected commas only in ( )"));
+}
+
 TEST_CASE("a rule's retry may wait until the device is free, and have it alone") {
     const auto waits = recover("on_oom = function() return hpo.retry { wait = true } end");
     CHECK(waits.wait_seconds == 600);

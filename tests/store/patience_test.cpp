@@ -145,7 +145,7 @@ TEST_CASE("opening waits for room on a full disk: of a new store, of one of an e
     }
 }
 
-TEST_CASE("a wait in vain is an error that can pass; the next call does not wait as long again") {
+TEST_CASE("a wait in vain is an error that can pass, the next call does not wait as long again") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = folder.file("hpo.db");
     (void)Sqlite{path}.open_study("s", one, hpo::Store::Open::create);

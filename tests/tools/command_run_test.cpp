@@ -273,9 +273,10 @@ TEST_CASE("a silence time ends a program that says nothing, and not one that pri
     const auto trials = kept.trials(kept.study("s"));
     REQUIRE(trials.size() == 1);
     CHECK(trials[0].attempts.front().memory.size() >= 1);
-    workshop.write("talks.lua",
-                   script(R"({ "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep 0.5; done; echo '@hpo {\"value\": 1}'" })",
-                          "trials = 1,"));
+    workshop.write(
+        "talks.lua",
+        script(R"({ "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do printf %s. $i; sleep 0.5; done; echo; echo '@hpo {\"value\": 1}'" })",
+               "trials = 1,"));  // as a progress bar, it ends no line
     const auto talks = tune(workshop, {"run", "talks.lua", "--silence-time", "4s", "--progress", "none"});
     INFO(talks.error << talks.out);
     CHECK(talks.status == 0);

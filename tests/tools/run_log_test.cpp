@@ -101,7 +101,7 @@ TEST_CASE("two runs of one study share a log, and each line is of one of them") 
     CHECK(ended == 30);
 }
 
-TEST_CASE("a log that cannot be written is said once and costs no trial; one that cannot be opened is refused") {
+TEST_CASE("a log that cannot be written is said once and costs no trial, one that cannot be opened is refused") {
     const Workshop workshop;
     const auto full = run_logged(workshop, {"--log", "/dev/full"});
     CHECK(full.status == 0);
@@ -114,4 +114,14 @@ TEST_CASE("a log that cannot be written is said once and costs no trial; one tha
     CHECK(small.status == 2);
     CHECK_THAT(small.error, Contains("--log-size: got '10'; expected at least 4KiB"));
     CHECK_FALSE(std::filesystem::exists(workshop.path("run.log")));
+    // What the run reads or writes itself is no log, nor is any other database.
+    for (const char* own : {"hpo.db", "logged.lua"}) {
+        const auto refused = run_logged(workshop, {"--store", "hpo.db", "--log", own});
+        CHECK(refused.status == 2);
+        CHECK_THAT(refused.error, Contains("--log: got '" + std::string{own} + "', which the run reads or writes itself"));
+    }
+    REQUIRE(run_logged(workshop, {"--store", "other.db"}).status == 0);
+    const auto database = run_logged(workshop, {"--store", "hpo.db", "--log", "other.db"});
+    CHECK(database.status == 2);
+    CHECK_THAT(database.error, Contains("--log: 'other.db' is an SQLite database; expected a text file, or a new one"));
 }

@@ -116,7 +116,7 @@ TEST_CASE("the best trial's model is kept, through going on with the study, and 
                Contains("data: not the data that the model was trained and measured on: 0.0 3.0; the model's own is 0.0 0.0"));
 }
 
-TEST_CASE("without a folder of its own the best model is kept beside the store; a script may ask for it, too") {
+TEST_CASE("without a folder of its own the best model is kept beside the store, a script may ask for it, too") {
     const Workshop workshop;
     workshop.write("bowl.lua", script);
     CHECK(tune(workshop, {"run", "--save-best", "bowl.lua", "--progress", "none", "--trials", "3"}).status == 0);

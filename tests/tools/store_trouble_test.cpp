@@ -195,7 +195,7 @@ TEST_CASE("a run waits for room on the disk, says so once, and loses nothing") {
     check_all_done_once(workshop);
 }
 
-TEST_CASE("a run whose store stays locked ends with status 3; a supervised one is started again and ends its trials") {
+TEST_CASE("a run whose store stays locked ends with status 3, a supervised one is started again and ends its trials") {
     const Workshop workshop;
     const pid_t child = start(workshop, {"--store-wait", "300ms"});
     REQUIRE(has_said(workshop, "\ntrial 3: x="));

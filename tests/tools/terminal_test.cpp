@@ -147,7 +147,7 @@ TEST_CASE("a pipe gets a line for each event, and an error stays on one line") {
     }
 }
 
-TEST_CASE("an error with C++ stack frames is told without them; they are behind -v, and in the store beside the message") {
+TEST_CASE("an error with C++ stack frames is told without them, they are behind -v, and in the store beside the message") {
     const Workshop workshop;
     const std::string said = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 24.00 GiB";
     const CommandResult brief = with_fault(workshop, {"try"}, "oom_with_frames");

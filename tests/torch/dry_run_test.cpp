@@ -209,7 +209,7 @@ TEST_CASE("a dry run predicts the peak of an encoder under every lever") {
     }
 }
 
-TEST_CASE("a dry run of texts of several lengths is an upper bound and says so; one of texts that are as long is exact") {
+TEST_CASE("a dry run of texts of several lengths is an upper bound and says so, one of texts that are as long is exact") {
     const TemporaryDirectory place;
     text_classifier::TextClassifier trainer;
     TrainerJob job = text_job(place.path());

@@ -223,7 +223,7 @@ TEST_CASE("what follows from shapes, and what the author says is harmless, keeps
     }
 }
 
-TEST_CASE("an evaluation may read its metrics; where its memory hangs on them, the probe is asked") {
+TEST_CASE("an evaluation may read its metrics, where its memory hangs on them, the probe is asked") {
     const auto accuracy = [](const torch::Tensor& logits) {
         const torch::Tensor answers = logits.argmax(1).cpu();
         double sum = 0;

@@ -149,6 +149,24 @@ TEST_CASE("parameters with which three trials failed alike are not tried again, 
     CHECK_FALSE(tune({std::string{"good"}, std::string{"bad"}}, 10).exhausted);
 }
 
+TEST_CASE("a sampler that goes on to propose what fails does not end a study of which something is left to try") {
+    struct Stubborn {
+        double suggest(const hpo::Ask&) const { return 0; }
+    };
+    hpo::Tuner tuner{Stubborn{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+    const hpo::Space space = [](hpo::SpaceTrial& trial) {
+        (void)trial.suggest_categorical("kind", {std::string{"bad"}, std::string{"good"}});
+    };
+    const auto job = [](hpo::tuner::RunningJob& running) {
+        if (running.params().value("kind") == hpo::Value{std::string{"bad"}}) throw std::logic_error("out of range");
+        return 1.0;
+    };
+    const auto result = tuner.optimize(hpo::store::InMemory{}, "s", space, job, {.trials = 20});
+    CHECK_FALSE(result.exhausted);
+    CHECK(std::ranges::count(result.trials, TrialState::fail, &Trial::state) == hpo::tuner::most_equal_failures);
+    CHECK(std::ranges::count(result.trials, TrialState::complete, &Trial::state) == 20 - hpo::tuner::most_equal_failures);
+}
+
 TEST_CASE("a study of which nothing is left to try adds no trial when it is called again, and takes enqueued ones") {
     hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
     const hpo::Space space = [](hpo::SpaceTrial& trial) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "hpo/base/error.hpp"
@@ -27,6 +28,12 @@ std::string numbered(const std::filesystem::path& path, int part) { return path.
 
 RotatingFile::RotatingFile(std::filesystem::path path, std::int64_t most_bytes, const std::string& place)
     : path_{std::move(path)}, most_bytes_{most_bytes} {
+    constexpr std::string_view database = "SQLite format 3";
+    std::string begin(database.size(), '\0');
+    std::error_code ignored;  // a pipe would keep a reader waiting
+    if (std::filesystem::is_regular_file(path_, ignored) &&
+        std::ifstream{path_, std::ios::binary}.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == database)
+        throw Error{Errc::usage, place + ": '" + path_.string() + "' is an SQLite database; expected a text file, or a new one"};
     const int error = open();
     if (error != 0 && !passes(error))
         throw Error{Errc::usage, place + ": '" + path_.string() + "' cannot be opened for writing: " + std::strerror(error)};

@@ -14,6 +14,7 @@
 #include "hpo/failure/not_run.hpp"
 #include "hpo/memory/admission.hpp"
 #include "hpo/memory/calibration/model_family.hpp"
+#include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
@@ -53,8 +54,7 @@ public:
         if (options_.breaker <= 0 || options_.asks_while_running() || is_known || !may_be_exhausted(history.trials)) return false;
         try {
             for (int round = 0; round < options_.max_rejections; ++round) {
-                ParamSet params =
-                    suggest_params(policies_.sampler, space_, TrialContext{number, history}, Seed{options_.seed}, options_.fixed, round);
+                ParamSet params = draw(space_, TrialContext{number, history}, options_.fixed, round, round);
                 exhausted_ = fails_again(params, history.trials);
                 if (exhausted_) continue;
                 ahead_ = Ahead{number, round, std::move(params)};
@@ -79,6 +79,7 @@ public:
         ParamSet refused;
         const std::optional<Ahead> ahead = std::exchange(ahead_, std::nullopt);
         const bool is_drawn = ahead && ahead->number == number && !has_own_values;
+        int failing = 0;  // proposals that would fail as before
         for (int round = is_drawn ? ahead->round : 0;; ++round) {
             const History history = books_.history();
             const TrialContext context{number, history};
@@ -94,7 +95,7 @@ public:
             };
             try {
                 if (is_drawn && round == ahead->round) params = ahead->params;
-                else params = suggest_params(policies_.sampler, space, context, Seed{options_.seed}, fixed, round);
+                else params = draw(space, context, fixed, round, failing);
             } catch (const FixedValueError& error) {
                 if (!has_own_values) throw;
                 return {.unlaunchable = Unlaunchable{Failure{.message = std::string{cannot_run_as_enqueued} + error.what()}}};
@@ -107,6 +108,7 @@ public:
                 return {.unlaunchable = std::move(refusal)};
             }
             if (const auto again = has_own_values || options_.breaker <= 0 ? std::nullopt : fails_again(params, history.trials)) {
+                ++failing;
                 if (round + 1 < options_.max_rejections) continue;
                 exhausted_ = again;
                 exhausted_at_ = books_.done();
@@ -235,6 +237,14 @@ private:
     const Space& space_;
     Devices& devices_;
     const TuneOptions& options_;
+    /// Draws parameters for a trial. A sampler may go on to propose what fails, so after some such proposals any others are drawn.
+    [[nodiscard]] ParamSet draw(const Space& space, const TrialContext& context, const FixedValues& fixed, int round, int failing) {
+        constexpr int most_failing = 20;
+        if (failing < most_failing) return suggest_params(policies_.sampler, space, context, Seed{options_.seed}, fixed, round);
+        return suggest_params(random_, space, context, Seed{options_.seed}, fixed, round);
+    }
+
+    sampler::Random random_;
     /// A proposal that was drawn before its trial was begun.
     struct Ahead {
         std::int64_t number = 0;

@@ -92,10 +92,7 @@ void print_text(const TuneResult& result, const Settings& settings, std::int64_t
     }
     std::cout << explaining_tool(result, counts) << " --store " << shell_quoted(settings.text("store")) << " --study "
               << shell_quoted(result.study.name) << "\n";
-    if (result.exhausted) {
-        std::cout << "every configuration was tried, and none is left to try: " << tools::on_one_line(*result.exhausted) << "\n";
-        return;
-    }
+    if (result.exhausted) return;  // the same command would try nothing
     std::cout << (is_done(result, counts, wanted) ? "more trials: " : "go on: ") << next_command(result, counts, settings, wanted) << "\n";
 }
 
@@ -195,6 +192,11 @@ std::string trip_text(const BreakerTrip& trip) {
            (trip.tried.empty() ? "" : "; recovery: " + trip.tried) + "); --breaker 0 goes on whatever fails";
 }
 
+std::string exhausted_text(const std::string& latest) {
+    return "no configuration is left to try: all that were proposed in a row had failed before; of the last one, " +
+           tools::on_one_line(latest) + "; --breaker 0 tries them again";
+}
+
 void print_result(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept,
                   bool as_json) {
     if (as_json) return print_json(result, settings, wanted, kept);
@@ -207,6 +209,11 @@ int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept) 
     if (result.broken) {
         std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": "
                   << tools::on_one_line(trip_text(*result.broken)) << "\n";
+        return exit_code(Errc::breaker);
+    }
+    if (result.exhausted) {
+        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": " << exhausted_text(*result.exhausted)
+                  << "\n";
         return exit_code(Errc::breaker);
     }
     if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {

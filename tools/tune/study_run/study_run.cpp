@@ -152,6 +152,12 @@ void StudyRun::begin_log() {
     constexpr std::int64_t least_bytes = 4096;
     if (most_bytes < least_bytes) throw bad_value(settings_.place("log-size"), "'" + settings_.text("log-size") + "'", "at least 4KiB");
     if (file.empty()) return;
+    for (const std::string& other : {store::file_of(settings_.text("store")), settings_.arguments().script}) {
+        std::error_code ignored;
+        const auto log = std::filesystem::weakly_canonical(file, ignored);
+        if (!log.empty() && log == std::filesystem::weakly_canonical(other, ignored))
+            throw bad_value(settings_.place("log"), "'" + file + "', which the run reads or writes itself", "a file of its own");
+    }
     log_.emplace(tools::RotatingFile{file, most_bytes, settings_.place("log")},
                  RunLog::Settings{.metrics = settings_.objectives(), .failed = [this](const std::string& text) { show(text); }});
     log_->run_begins({"begins: hpo-tune " HPO_VERSION ": " + run_command(settings_),

@@ -137,6 +137,8 @@ HPO_INLINE std::vector<AnyRung> parse_rungs(std::string_view text) {
         }
         if (std::ranges::find(rungs, name, &AnyRung::name) != rungs.end())
             throw bad_value("rungs", "'" + std::string{name} + "' twice", "each rung once");
+        if (!rungs.empty() && rungs.back().name == Prune::name)
+            throw bad_value("rungs", "'" + std::string{name} + "' behind prune, which ends every trial", "prune as the last rung");
         rungs.push_back(known->make(std::string{word}, arguments));
         if (plus == std::string_view::npos) return rungs;
         rest.remove_prefix(plus + 1);

@@ -27,7 +27,8 @@ struct RungRecord {
 };
 
 /// Counts a rung's answers to failures of a class. A rung that is tried several times in a row helps if the last of these attempts does not
-/// fail. If the tuner itself answered to it, because the reservation was too small, the attempt after that one counts. O(attempts).
+/// fail. If the tuner itself answered to it, because the reservation was too small, the attempt after that one counts. So it does after a
+/// failure of another kind, which the rung was not asked about: it helped if the trial then ends well. O(attempts).
 [[nodiscard]] inline RungRecord record_of(std::string_view rung, const FailureClass& failures, std::span<const Trial> trials) {
     RungRecord record;
     for (const Trial& trial : trials) {
@@ -39,8 +40,10 @@ struct RungRecord {
             if (!attempt.failure || FailureClass::of(*attempt.failure) != failures || !is_decision_of(rung, attempt.decision)) continue;
             tried = true;
             std::size_t under = i + 1;
-            while (under + 1 < trial.attempts.size() && trial.attempts[under].failure && !is_of_policy(trial.attempts[under].decision))
-                ++under;
+            const auto says_nothing = [&](const Attempt& next) {
+                return next.failure && (!is_of_policy(next.decision) || next.failure->kind != failures.kind);
+            };
+            while (under + 1 < trial.attempts.size() && says_nothing(trial.attempts[under])) ++under;
             helped = helped || !trial.attempts[under].failure;
         }
         record.trials += tried ? 1 : 0;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "hpo/base/bracketed_list.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/base/plain_text.hpp"
@@ -24,15 +25,6 @@ HPO_INLINE std::string to_text(const PolicySpec& spec) {
 
 HPO_INLINE PolicySpec parse_policy_spec(std::string_view place, std::string_view text) {
     static constexpr std::string_view form = "NAME or NAME:option=value,option=value";
-    // A comma in parentheses belongs to the value: ladder:rungs=wait(30min,10s)+prune.
-    const auto next_comma = [](std::string_view part) {
-        for (auto comma = part.find(',');; comma = part.find(',', comma + 1)) {
-            const auto open = part.substr(0, comma).rfind('(');
-            const bool inside = open != std::string_view::npos && comma != std::string_view::npos && part.find(')', open) > comma &&
-                                part.find(')', comma) != std::string_view::npos;
-            if (!inside) return comma;
-        }
-    };
     const auto refuse = [&](const std::string& what) { return bad_value(place, what + " in '" + std::string{text} + "'", form); };
 
     const auto colon = text.find(':');
@@ -41,7 +33,7 @@ HPO_INLINE PolicySpec parse_policy_spec(std::string_view place, std::string_view
     if (colon == std::string_view::npos) return spec;
     std::string_view rest = text.substr(colon + 1);
     for (;;) {
-        const auto comma = next_comma(rest);
+        const auto comma = comma_outside_brackets(rest);  // rungs=wait(30min,10s)+prune has one
         const std::string_view item = trimmed(rest.substr(0, comma));
         const auto equals = item.find('=');
         if (item.empty()) throw refuse("an empty option");

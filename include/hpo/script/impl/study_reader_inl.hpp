@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/bracketed_list.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/base/plain_text.hpp"
 #include "hpo/core/plan_fields.hpp"
@@ -64,8 +65,8 @@ HPO_INLINE std::optional<std::string> policy(lua_State* L, const Fields& fields,
         for (const auto& [name, value] : options) {
             const auto* words = get_if<std::string>(&value);
             const std::string shown = words ? *words : json_text(value);
-            if (shown.find(',') != std::string::npos) {
-                raise(L, context + ": got a comma in " + key + "." + name + "; expected a text without one, as on the command line");
+            if (comma_outside_brackets(shown) != std::string::npos) {
+                raise(L, context + ": got a comma in " + key + "." + name + "; expected commas only in ( ), as on the command line");
             }
             text += separator + name + "=" + shown;
             separator = ',';

@@ -152,7 +152,8 @@ HPO_INLINE std::size_t Devices::others_usable(std::string_view name) {
 HPO_INLINE std::vector<WaitingAttempt> Devices::see(const Attempt& attempt, TuneObserver& observer) {
     SessionDevice& device = of(attempt.plan.device);
     if (attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped) device.reservations.ended_well();
-    if (!device.health.see(attempt) || others_usable(device.what.name) == 0) return {};
+    const auto works_beside = [&](const SessionDevice& other) { return &other != &device && works(other); };
+    if (!device.health.see(attempt) || std::ranges::none_of(devices_, works_beside)) return {};
     observer.device_left_out(device.what.name, device.health.pause_seconds(), *attempt.failure);
     return device.reservations.take_waiting();
 }
