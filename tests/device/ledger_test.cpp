@@ -269,7 +269,7 @@ TEST_CASE("a waiting attempt whose process no longer asks holds nobody up") {
     now = Ledger::host_seconds() + 1;
     CHECK(ask(ledger, 1, 300) == Answer::waits);
     CHECK_FALSE(ledger.raise({.trial = 0, .bytes = 650, .budget_bytes = budget}));
-    now += Ledger::forgotten_seconds;
+    now += Ledger::forgotten_seconds + 1;
     CHECK(ledger.raise({.trial = 0, .bytes = 650, .budget_bytes = budget}));
     CHECK(ask(ledger, 1, 300) == Answer::granted);
 }
