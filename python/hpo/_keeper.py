@@ -147,6 +147,7 @@ class Keeper:
         gc.disable()
         os.setsid()
         _signals.adopt_orphans()
+        _signals.go_on_after_parent()
         _signals.set_name(b"hpo-keeper")
         _signals.ignore_all()
         self._awake, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)

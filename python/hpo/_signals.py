@@ -57,6 +57,11 @@ def end_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
+def go_on_after_parent() -> None:
+    """The kernel lets this process go on when its parent ends, should somebody have stopped it."""
+    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGCONT), 0, 0, 0)
+
+
 def set_name(name: bytes) -> None:
     _libc.prctl(_PR_SET_NAME, name, 0, 0, 0)
 

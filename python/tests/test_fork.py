@@ -261,6 +261,18 @@ class Forks(unittest.TestCase):
         self.assertEqual([os.waitstatus_to_exitcode(status), peak], [-signal.SIGKILL, -1])  # -1: the keeper sent the signal
         self.assertEqual([each for each in pids if exists(each)], [])
 
+    def test_a_keeper_that_was_stopped_goes_on_when_the_program_ends(self):
+        self.start(self.FOREVER)
+        copy = Copy(self.path)
+        pids = self.written("pids")
+        os.kill(copy.keeper, signal.SIGSTOP)
+        self.program.kill()
+        self.program.wait()
+        status, peak = copy.end()
+        self.assertEqual([os.waitstatus_to_exitcode(status), peak], [-signal.SIGKILL, -1])
+        self.assertEqual([each for each in pids if exists(each)], [])
+        self.assertTrue(wait_until(lambda: not exists(copy.keeper), seconds=2))
+
     def test_a_signal_ends_the_copy_and_is_told(self):
         self.start("os.kill(os.getpid(), signal.SIGSEGV)")
         self.assertEqual(os.WTERMSIG(Copy(self.path).end()[0]), signal.SIGSEGV)
