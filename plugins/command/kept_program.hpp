@@ -62,7 +62,7 @@ public:
     void signal(int number) const noexcept;
     /// The process whose descendants are the program and all that it starts.
     [[nodiscard]] pid_t keeper() const noexcept { return keeper_; }
-    /// Waits until the program and all that it started are gone. Kills what is left. Throws hpo::Error if the keeper was killed.
+    /// Waits until the program and all that it started are gone. Kills what is left.
     [[nodiscard]] ProgramEnd wait();
 
 private:

@@ -39,7 +39,7 @@ inline constexpr KnownWord known_words[] = {
     {"worker-trials", "0", "N", "replace a worker by a new process after so many attempts; 0: only after leaks, fragments and errors"},
     {"attempt-time", "", "DURATION", "end an attempt that takes longer, as a failure of the kind timeout: 45min (default: never)"},
     {"silence-time", "", "DURATION",
-     "end an attempt whose worker says nothing for so long: no report, no memory mark; of a program: no line (default: never)"},
+     "end an attempt whose worker says nothing for so long: no report, no memory mark; of a program: nothing printed (default: never)"},
     {"breaker", "10", "N",
      "end the run after so many trials that failed in the same way one after another, or half of 5 times as many; 0: never"},
     {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},

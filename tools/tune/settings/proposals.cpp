@@ -167,23 +167,23 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
         trial.attempts.emplace_back();
         trial.attempts.back().plan = plan;
         trial.attempts.back().failure = failure;
-        std::optional<Recovery> answer;
-        try {
-            answer = rules.answer({.trial = trial,
+        const FailedAttempt failed{.trial = trial,
                                    .attempt = trial.attempts.back(),
                                    .failure = failure,
                                    .history = nothing,
                                    .other_devices = devices.empty() ? 0 : devices.size() - 1,
-                                   .devices = devices});
+                                   .devices = devices};
+        std::optional<Recovery> answer;
+        try {
+            answer = rules.answer(failed);
         } catch (const Error& error) {
             if (errors.insert(error.what()).second)
                 problems.failing.insert("a rule of the script fails when it is asked about " + shown_failure(failure) + ": " +
                                         error.what());
         }
         if (!answer || answer->action != Recovery::Action::retry) return;
-        const bool has_device = devices.empty() || std::ranges::find(devices, answer->plan.device) != devices.end();
         if (answer->note.empty()) changed.insert(failure.kind);
-        else if (has_device) idle[failure.kind].insert(answer->note);
+        else if (failed.may_have_device(answer->plan.device)) idle[failure.kind].insert(answer->note);
         else problems.idle.insert(answer->note);
         if (const auto missing = missing_lever(plan, answer->plan, info.levers)) {
             problems.impossible.insert(trainer_place(settings, info) +

@@ -193,8 +193,8 @@ std::string trip_text(const BreakerTrip& trip) {
 }
 
 std::string exhausted_text(const std::string& latest) {
-    return "no configuration is left to try: all that were proposed in a row had failed before; of the last one, " +
-           tools::on_one_line(latest) + "; --breaker 0 tries them again";
+    return "no configuration is left to try: all that were proposed in a row had failed before; of the last one, " + latest +
+           "; --breaker 0 tries them again";
 }
 
 void print_result(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept,
@@ -206,14 +206,9 @@ void print_result(const TuneResult& result, const Settings& settings, std::int64
 
 int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept) {
     if (result.interrupted) return exit_code(Errc::interrupted);
-    if (result.broken) {
-        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": "
-                  << tools::on_one_line(trip_text(*result.broken)) << "\n";
-        return exit_code(Errc::breaker);
-    }
-    if (result.exhausted) {
-        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": " << exhausted_text(*result.exhausted)
-                  << "\n";
+    if (result.broken || result.exhausted) {
+        const std::string why = result.broken ? trip_text(*result.broken) : exhausted_text(*result.exhausted);
+        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": " << tools::on_one_line(why) << "\n";
         return exit_code(Errc::breaker);
     }
     if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {

@@ -152,9 +152,9 @@ void StudyRun::begin_log() {
     constexpr std::int64_t least_bytes = 4096;
     if (most_bytes < least_bytes) throw bad_value(settings_.place("log-size"), "'" + settings_.text("log-size") + "'", "at least 4KiB");
     if (file.empty()) return;
+    std::error_code ignored;
+    const auto log = std::filesystem::weakly_canonical(file, ignored);
     for (const std::string& other : {store::file_of(settings_.text("store")), settings_.arguments().script}) {
-        std::error_code ignored;
-        const auto log = std::filesystem::weakly_canonical(file, ignored);
         if (!log.empty() && log == std::filesystem::weakly_canonical(other, ignored))
             throw bad_value(settings_.place("log"), "'" + file + "', which the run reads or writes itself", "a file of its own");
     }

@@ -11,6 +11,7 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/base/whole_characters.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/framework_message.hpp"
@@ -68,9 +69,8 @@ struct OomFigures {
 [[nodiscard]] HPO_INLINE std::string words_that_tell(std::string_view message) {
     std::string_view line = telling_line(message);
     if (line.empty()) line = message.substr(0, message.find('\n'));
-    std::size_t end = std::min(line.size(), std::size_t{160});
-    while (end < line.size() && end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
-    return std::string{line.substr(0, end)};
+    constexpr std::size_t most_bytes = 160;
+    return std::string{whole_characters(line, most_bytes)};
 }
 
 }  // namespace hpo::detail

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/base/whole_characters.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/failure_line.hpp"
 #include "hpo/failure/message_families.hpp"
@@ -46,9 +47,7 @@ HPO_INLINE std::string last_filled_line(std::string_view text) {
         left = before == std::string_view::npos ? std::string_view{} : left.substr(0, before);
         if (line.find("%|") != std::string_view::npos) continue;
         line = line.substr(line.find_first_not_of(" \t"));
-        std::size_t length = std::min(line.size(), most_bytes);
-        while (length < line.size() && length > 0 && (static_cast<unsigned char>(line[length]) & 0xC0U) == 0x80U) --length;
-        return std::string{line.substr(0, length)};
+        return std::string{whole_characters(line, most_bytes)};
     }
 }
 

@@ -15,7 +15,7 @@ struct ExpandableSegments {
 
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         if (!cuda_memory_was_fragmented(failed) || failed.attempt.plan.expandable_segments) return std::nullopt;
-        Recovery retry = retry_with_new_settings(failed, "memory was fragmented: retry with expandable segments");
+        Recovery retry = retry_in_new_process(failed, "memory was fragmented: retry with expandable segments");
         retry.plan.expandable_segments = true;
         return retry;
     }

@@ -24,9 +24,7 @@ struct FreshWorker {
         const bool cuda = failure.kind == FailureKind::cuda_sticky || failure.kind == FailureKind::cuda_transient;
         const bool again = cuda && traits_of(failure).recurrence != Recurrence::deterministic;
         if (!(memory || died || again) || uses_of(name, failed.trial) > 0) return std::nullopt;
-        Recovery retry = retry_of(failed, std::string{to_text(failure.kind)} + ": retry in a fresh worker");
-        retry.fresh_worker = true;
-        return retry;
+        return retry_in_new_process(failed, std::string{to_text(failure.kind)} + ": retry in a fresh worker");
     }
 };
 

@@ -19,7 +19,7 @@ struct LimitSplits {
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         const ExecutionPlan& plan = failed.attempt.plan;
         if (!cuda_memory_was_fragmented(failed) || plan.expandable_segments || !plan.allocator_settings.empty()) return std::nullopt;
-        Recovery retry = retry_with_new_settings(failed, "memory was fragmented: retry without splits of large blocks");
+        Recovery retry = retry_in_new_process(failed, "memory was fragmented: retry without splits of large blocks");
         retry.plan.allocator_settings = settings;
         return retry;
     }

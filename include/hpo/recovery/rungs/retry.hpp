@@ -24,9 +24,7 @@ struct Retry {
         const bool deterministic = traits_of(failed.failure).recurrence == Recurrence::deterministic;
         if (before >= most || (deterministic && failed.failure.kind != FailureKind::trainer_error)) return std::nullopt;
         const std::string count = most > 1 ? " (" + std::to_string(before + 1) + " of " + std::to_string(most) + ")" : "";
-        Recovery retry = retry_of(failed, std::string{to_text(failed.failure.kind)} + ": retry as it was" + count);
-        retry.fresh_worker = true;
-        return retry;
+        return retry_in_new_process(failed, std::string{to_text(failed.failure.kind)} + ": retry as it was" + count);
     }
 };
 

@@ -59,8 +59,8 @@ concept RecoveryRung = std::default_initializable<R> && requires(const R& rung, 
            failed.attempt.plan.device.starts_with("cuda");
 }
 
-/// A retry in a new process, because an allocator reads its settings when its process starts.
-[[nodiscard]] inline Recovery retry_with_new_settings(const FailedAttempt& failed, std::string reason) {
+/// A retry under the failed attempt's plan in a new process. An allocator reads its settings when its process starts.
+[[nodiscard]] inline Recovery retry_in_new_process(const FailedAttempt& failed, std::string reason) {
     Recovery retry = retry_of(failed, std::move(reason));
     retry.fresh_worker = true;
     return retry;

@@ -117,8 +117,11 @@ HPO_INLINE void change_param(lua_State* L, const std::string& place, const std::
 
 HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& place, Recovery& recovery) {
     const bool waits = given.truth("wait").value_or(false);
-    if (waits) recovery.wait_seconds = recovery::Wait{}.timeout_seconds;
-    if (waits) recovery.wait_interval_seconds = recovery::Wait{}.interval_seconds;
+    if (waits) {
+        constexpr recovery::Wait standard;
+        recovery.wait_seconds = standard.timeout_seconds;
+        recovery.wait_interval_seconds = standard.interval_seconds;
+    }
     const auto duration = [&](const std::string& name, const char* says) -> std::optional<double> {
         if (!given.push(name.c_str())) return std::nullopt;
         const auto value = to_value(L, -1);

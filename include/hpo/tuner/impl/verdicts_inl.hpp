@@ -13,6 +13,7 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/base/whole_characters.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/source_attributes.hpp"
@@ -107,8 +108,7 @@ HPO_INLINE void settle_feasible(Trial& trial, std::optional<std::int64_t> capaci
 HPO_INLINE void clip(std::string& text, std::size_t limit) {
     if (text.size() <= limit) return;
     const std::string note = "... (" + std::to_string(text.size()) + " bytes in all)";
-    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
-    text.resize(limit);
+    text.resize(whole_characters(text, limit).size());
     text += note;
 }
 
