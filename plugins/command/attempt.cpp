@@ -76,12 +76,14 @@ void Attempt::read_rest() {
 }
 
 void Attempt::read_all() {
+    output_log_.new_round();
+    error_log_.new_round();
+    reports_.read([this](std::string_view line, bool whole) { hear_line(line, whole); });
     output_.read([this](std::string_view line, bool whole) {
         if (whole && line.starts_with(line_mark)) hear_line(line.substr(line_mark.size()), whole);
         else output_log_.line(line);
     });
     error_output_.read([this](std::string_view line, bool) { error_log_.line(line); });
-    reports_.read([this](std::string_view line, bool whole) { hear_line(line, whole); });
     // A progress bar ends no line for a long time.
     const std::uint64_t bytes = output_.bytes() + error_output_.bytes() + reports_.bytes();
     if (bytes != std::exchange(heard_bytes_, bytes)) tell_alive();
@@ -117,6 +119,8 @@ void Attempt::hear(const ProgramLine& said) {
     if (said.suggest) program_.answer(answer_to(*said.suggest));
     if (said.report) {
         last_report_ = said.report;
+        output_log_.survived();
+        error_log_.survived();
         goes_on_ = progress_.report(said.report->step, said.report->value);
     }
     if (!said.wants_answer) return;

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "hpo/worker/environment.hpp"
+#include "torch_share.hpp"
 
 namespace command {
 namespace {
@@ -66,6 +69,14 @@ std::vector<std::string> words_for(const hpo::TrainerJob& job, const hpo::Settin
     const Placeholders known = placeholders_of(job);
     for (std::string& word : words) word = filled(word, known);
     return words;
+}
+
+/// Tells a program on a GPU how much its PyTorch may take: what is reserved for it without the context.
+void limit_allocator(ProgramStart& start, const hpo::TrainerJob& job) {
+    if (hpo::is_cpu(job.plan.device) || !job.plan.cap_bytes) return;
+    const std::int64_t bytes = std::max<std::int64_t>(1, *job.plan.cap_bytes - context_bytes_of(job));
+    hpo::worker::set_variable(start.environment, "HPO_TORCH_BYTES", std::to_string(bytes));
+    limit_torch(start.environment, start.words, bytes);
 }
 
 /// Lets a program that calls study.optimize run one trial with the job's parameters, which nobody hears
@@ -131,6 +142,7 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progr
     const hpo::Settings settings{info(), asked};
     const hpo::TrainerJob job = with_split_batch(asked, settings);
     ProgramStart start{.words = words_for(job, settings), .environment = environment_of(job)};
+    limit_allocator(start, job);
     if (settings.truth("optimize")) start.fork_socket = hpo::worker::variable(start.environment, "HPO_FORK_SOCKET").value_or("");
     Attempt attempt{start,
                     {.grace = std::chrono::milliseconds{settings.whole("grace_ms")},

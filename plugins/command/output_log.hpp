@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -36,24 +37,40 @@ public:
         progress_.log(text);
         held_ = 0;
     }
-    /// The last lines, for an explanation of the end.
-    [[nodiscard]] std::string_view last_words(std::size_t most = 16384) const {
-        std::string_view text{end_};
+    /// All pipes are read once more.
+    void new_round() {
+        before_last_ = last_;
+        last_ = end_.size();
+    }
+    /// The program has reported: what it said before did not end it. A report of this round may have been written before the words of the
+    /// last one, but not before those of earlier rounds.
+    void survived() { survived_ = before_last_; }
+    /// The last lines since then, for an explanation of the end.
+    [[nodiscard]] std::string_view last_words() const {
+        constexpr std::size_t most = 16384;
+        const std::string_view text = std::string_view{end_}.substr(survived_);
         if (text.size() <= most) return text;
-        text.remove_prefix(text.size() - most);
-        const std::size_t line_end = text.find('\n');
-        return line_end == std::string_view::npos ? text : text.substr(line_end + 1);
+        const std::string_view end = text.substr(text.size() - most);
+        const std::size_t line_end = end.find('\n');
+        return line_end == std::string_view::npos ? end : end.substr(line_end + 1);
     }
 
 private:
     void keep(std::string_view text) {
         end_ += text;
         end_ += '\n';
-        if (end_.size() > 2 * most_in_end) end_.erase(0, end_.size() - most_in_end);
+        if (end_.size() <= 2 * most_in_end) return;
+        const std::size_t forgotten = end_.size() - most_in_end;
+        end_.erase(0, forgotten);
+        for (std::size_t* mark : {&survived_, &before_last_, &last_}) *mark -= std::min(*mark, forgotten);
     }
 
     hpo::Progress& progress_;
     std::string end_;  ///< at least the last most_in_end bytes
+    // Bytes at the beginning of end_:
+    std::size_t survived_ = 0;
+    std::size_t before_last_ = 0;  ///< said before the last round
+    std::size_t last_ = 0;         ///< and in it
     std::size_t passed_ = 0;
     std::size_t held_ = 0;  ///< bytes that were not passed on
 };

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Mapping, Optional, SupportsFloat, SupportsIndex, Union, cast
 
-from . import _channel
+from . import _channel, _share
 from ._errors import HpoError, NotInTrial
 from ._json import finite
 
@@ -115,8 +115,12 @@ def plan() -> Plan:
 
 
 def trial() -> Trial:
-    """The trial that this program is. Outside of hpo it raises NotInTrial, which says how to start the program."""
+    """The trial that this program is. Outside of hpo it raises NotInTrial, which says how to start the program.
+
+    On a GPU it limits PyTorch, if that is imported, to what hpo has reserved for the trial.
+    """
     _require_trial("trial")
+    _share.limit_torch()
     return Trial(
         params=_object_in("HPO_PARAMS"),
         number=_whole_in("HPO_TRIAL"),

@@ -13,7 +13,7 @@ import threading
 from types import TracebackType
 from typing import Any, Dict, Optional, Type, Union
 
-from . import _channel, _program
+from . import _channel, _program, _share
 
 
 def _index_of(device: Union[int, str, object]) -> int:
@@ -104,11 +104,13 @@ def watch(interval: float = 10.0, device: Union[None, int, str, object] = None) 
 
     It reports every ``interval`` seconds if something has changed, and at the end of the program. PyTorch keeps the peaks itself, so a
     long interval misses none. Without ``device`` it reports the device whose reserved peak is highest. Call it once, at the beginning, or
-    use it as ``with hpo.torch.watch():``.
+    use it as ``with hpo.torch.watch():``. It also limits PyTorch to what hpo has reserved of the GPU, as ``hpo.trial`` does.
 
     It reports nothing in a trial on the CPU, before the program has initialised CUDA, and outside of hpo.
     Raises ValueError if the interval is not above 0, or the device is no CUDA device with a number.
     """
     if not interval > 0:
         raise ValueError(f"interval is {interval!r}; it should be a number of seconds above 0")
+    if _channel.channel.in_trial:
+        _share.limit_torch()
     return Watch(interval, None if device is None else _index_of(device))

@@ -146,6 +146,38 @@ class WatchedPrograms(unittest.TestCase):
         self.assertEqual(run.stderr.splitlines()[-1], "MemoryError: full")
 
 
+class Share(HeardTest):
+    """PyTorch is limited to what hpo has reserved, once it initialises CUDA."""
+
+    def limit_of(self, variables, call):
+        limits, queued = [], []
+        cuda = types.SimpleNamespace(
+            _lazy_call=queued.append,
+            get_device_properties=lambda device: types.SimpleNamespace(total_memory=1000),
+            set_per_process_memory_fraction=lambda share, device: limits.append((share, device)),
+            is_initialized=lambda: False,
+        )
+        trial = {"HPO_PLAN": "{}", "HPO_PARAMS": "{}", "HPO_TRIAL": "1", "HPO_ATTEMPT": "0", "HPO_STUDY": "s", "HPO_METRIC": "loss", "HPO_SEED": "1"}
+        trial.update({"HPO_DEVICE": "cuda:0", "HPO_CHECKPOINT_FOLDER": "", "HPO_RESUME_STEP": "", **variables})
+        with mock.patch.dict(os.environ, trial), mock.patch.dict(sys.modules, torch=types.SimpleNamespace(cuda=cuda)):
+            self.hear()
+            call()
+            self.assertEqual(limits, [], "nothing initialises CUDA for the program")
+            for each in queued:
+                each()
+        return limits
+
+    def test_a_trial_and_a_watch_limit_it(self):
+        for call in (hpo.trial, lambda: hpo.torch.watch(3600).stop()):
+            limits = self.limit_of({"HPO_TORCH_BYTES": "250"}, call)
+            self.assertEqual(limits, [(0.251, 0)], "a byte more, because PyTorch cuts the product down")
+            self.assertEqual(int(limits[0][0] * 1000), 251)
+
+    def test_without_a_reservation_it_is_not_limited(self):
+        self.assertEqual(self.limit_of({}, hpo.trial), [])
+        self.assertEqual(self.limit_of({"HPO_TORCH_BYTES": "5000"}, hpo.trial), [(1.0, 0)])
+
+
 class RealTorch(unittest.TestCase):
     PROGRAM = """
         import hpo, torch

@@ -219,6 +219,24 @@ TEST_CASE("how a program fails is told from its words, its status and its signal
     CHECK_THROWS_WITH(run(job_of({"/etc/passwd"}), listener), Contains("'/etc/passwd' cannot be started: Permission denied"));
 }
 
+TEST_CASE("words of a program that goes on to report do not explain its end") {
+    constexpr const char* goes_on =
+        "echo 'CUDA out of memory. Trying half of the batch' >&2; sleep 0.3; echo '@hpo {\"step\": 1, \"value\": 1}'; sleep 0.3; ";
+    Listener listener;
+    const auto other = run(shell(std::string{goes_on} + "echo 'no such table' >&2; exit 3"), listener);
+    REQUIRE(other.failure);
+    CHECK(other.failure->kind == FailureKind::trainer_error);
+    CHECK(other.failure->message == "the process ended with status 3");
+    CHECK(other.failure->traceback == "no such table\n");
+    const auto again = run(shell(std::string{goes_on} + "echo 'CUDA out of memory. Nothing is left to halve' >&2; exit 3"), listener);
+    REQUIRE(again.failure);
+    CHECK(again.failure->kind == FailureKind::out_of_memory);
+    // Nobody knows what was written first if both were there at once. So the words count.
+    const auto at_once = run(shell("exec 2>&1; echo 'CUDA out of memory.'; echo '@hpo {\"step\": 1, \"value\": 1}'; exit 3"), listener);
+    REQUIRE(at_once.failure);
+    CHECK(at_once.failure->kind == FailureKind::out_of_memory);
+}
+
 TEST_CASE("a program that is to stop gets SIGTERM, then SIGKILL, and one that asks is told") {
     Listener polite;
     polite.stop_at = 2;

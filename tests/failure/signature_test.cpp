@@ -31,6 +31,10 @@ TEST_CASE("numbers, addresses and paths are no part of a signature") {
         {"batch-2 of run-13", "batch-N of run-N"},
         {"", ""},
         {"0x is no address", "Nx is no address"},
+        {"Tried to allocate 20.00 MiB (GPU 0; 1.95 GiB total)", "Tried to allocate N bytes (GPU N; N bytes total)"},
+        {"512 bytes, 3MB and 4 MByte", "N bytes, N bytes and N MByte"},
+        {"2 GiB are free. Process 17 has 1.2 GiB. Process 4411 has 310.00 MiB. This process has 3 GiB.",
+         "N bytes are free. Process N has N bytes. This process has N bytes."},
     };
     for (const auto& [line, expected] : lines) CHECK(hpo::without_details(line) == expected);
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/limit.hpp"
 
+#include <algorithm>
+
 #include "hpo/memory/admission.hpp"
+#include "hpo/memory/unlimited.hpp"
 #include "support/catch.hpp"
 
 using hpo::memory::Limit;
@@ -19,6 +22,17 @@ TEST_CASE("limit reserves its bytes and caps the worker at them") {
     CHECK(admission.estimate.need == 600 * mib);
     CHECK(admission.plan.cap_bytes == 600 * mib);
     CHECK(guard.estimate({params, plan, nullptr, std::nullopt, hpo::History{}}).need == 600 * mib);
+}
+
+TEST_CASE("of the plan's own cap and the guard's, the smaller counts, and without a guard's the plan keeps its own") {
+    const hpo::ParamSet params;
+    for (const std::int64_t own : {400 * mib, 900 * mib}) {
+        const hpo::ExecutionPlan plan{.cap_bytes = own};
+        const auto capped = hpo::admit(Limit{{hpo::Bytes{600 * mib}}}, {params, plan, nullptr, 1000 * mib, hpo::History{}});
+        CHECK(capped.plan.cap_bytes == std::min(own, 600 * mib));
+        const auto launched = hpo::admit(hpo::memory::Unlimited{}, {params, plan, nullptr, 1000 * mib, hpo::History{}});
+        CHECK(launched.plan.cap_bytes == own);
+    }
 }
 
 TEST_CASE("a cap above the device's capacity is no reason to refuse") {

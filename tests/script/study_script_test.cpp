@@ -314,6 +314,8 @@ struct Case {
         attempt.failure->requested_bytes = 377487360;
         attempt.failure->memory.allocated = 600;
         attempt.failure->memory.reserved = 1000;
+        attempt.failure->memory.limit = 2000;
+        attempt.failure->traceback = "in backward";
         trial.attempts.push_back(attempt);
     }
     std::vector<std::string> devices{};  ///< of the run
@@ -332,6 +334,7 @@ TEST_CASE("on_oom sees the failure and the plan, and changes the plan") {
     const auto answer = recover(R"(on_oom = function(trial, failure, plan)
         assert(trial.number == 12 and trial.params.length == 384)
         assert(failure.kind == "out_of_memory" and failure.where == "backward" and failure.requested_bytes == 377487360)
+        assert(failure.traceback == "in backward" and failure.limit_bytes == 2000)
         assert(failure.code == nil and failure.capacity_bytes == nil and failure.fragmentation == 0.4 and failure.attempt == 1)
         assert(failure.blame == "own" and failure.sticky == false and failure.signal == nil and failure.exit_status == nil)
         assert(failure.recurrence ~= nil and failure.signature:find("out_of_memory", 1, true) == 1)

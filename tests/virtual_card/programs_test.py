@@ -355,6 +355,34 @@ def test_study_of_an_objective(folder):
     check("learned from its trials" not in error, "a virtual card tells their memory")
 
 
+SHARE = """local hpo = require "hpo"
+return hpo.study {{
+  name = "share",
+  trainer = hpo.command {{ "{python}", "{program}", "{how}", "{{second}}" }},
+  plan = {{ cap_bytes = 900 * 2^20 }},
+  space = function(trial) trial:categorical("second", {{ 250, 400 }}) end,
+  objective = {{ metric = "loss", direction = "minimize" }},
+  sampler = "random", guard = "unlimited", recovery = "fail",
+}}
+"""
+
+
+def test_share(folder):
+    """PyTorch frees what it has cached before it takes more than its share, and raises its own error if that is not enough."""
+    script = folder / "share.lua"
+    sources = {"PYTHONPATH": str(ROOT.parent.parent / "python")}
+    for how in ("environment", "module"):
+        script.write_text(SHARE.format(python=PYTHON, program=PROGRAMS / "share.py", how=how), encoding="utf-8")
+        store = str(folder / f"{how}.db")
+        words = [TUNE, "run", str(script), "--card", "4GiB", "--rehearse", "--trials", "1", "--json"]
+        status, out, error = run([*words, "--fix", "second=250"], sources)
+        check(status == 0 and json.loads(out)["attempts_out_of_memory"] == 0, f"{how}: what was cached makes room ({out} {error[-300:]!r})")
+        run([*words, "--store", store, "--fix", "second=400"], sources)
+        told = json.loads(run([ANALYZE, "failures", "--store", store, "--json"])[1] or '{"failures": []}')["failures"]
+        check(len(told) == 1 and "limit" in told[0]["failure"], f"{how}: more than the share is refused ({told})")
+        check("allowed" in told[0]["message"], f"{how}: by PyTorch itself ({told[0]['message']})")
+
+
 def test_other_versions(folder):
     """The same with the other versions of PyTorch that were given."""
     global PYTHON
@@ -377,7 +405,7 @@ def main():
 
     one_after_another([test_hostile, test_scratch])
     with ThreadPoolExecutor(2) as both:
-        groups = (test_models, test_fragmentation), (test_study_of_a_program, test_study_of_an_objective, test_transformer, *rehearsals)
+        groups = (test_models, test_fragmentation), (test_study_of_a_program, test_study_of_an_objective, test_share, test_transformer, *rehearsals)
         for _ in both.map(one_after_another, groups):
             pass
     one_after_another([test_other_versions])

@@ -118,7 +118,7 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
         }
         if (!leaves_room()) admission = largest;
     }
-    admission.plan.cap_bytes = admission.estimate.cap_bytes;
+    if (const auto& cap = admission.estimate.cap_bytes) admission.plan.cap_bytes = std::min(*cap, admission.plan.cap_bytes.value_or(*cap));
     return admission;
 }
 

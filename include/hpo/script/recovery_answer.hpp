@@ -21,10 +21,10 @@ inline constexpr const char* answer_type = "answer";
 inline constexpr const char* failure_type = "failure";
 inline constexpr const char* plan_type = "plan";
 
-inline constexpr std::array<std::string_view, 21> failure_members{
-    "kind",           "code",       "message",        "type",          "where",        "cause",    "requested_bytes", "allocated_bytes",
-    "reserved_bytes", "free_bytes", "capacity_bytes", "fragmentation", "attempt",      "evidence", "signal",          "exit_status",
-    "blame",          "recurrence", "sticky",         "signature",     "other_devices"};
+inline constexpr std::array<std::string_view, 23> failure_members{
+    "kind",           "code",       "message",        "type",          "where",         "cause",     "requested_bytes", "allocated_bytes",
+    "reserved_bytes", "free_bytes", "capacity_bytes", "fragmentation", "attempt",       "evidence",  "signal",          "exit_status",
+    "blame",          "recurrence", "sticky",         "signature",     "other_devices", "traceback", "limit_bytes"};
 inline constexpr auto plan_members = std::apply(
     [](const auto&... field) {
         return std::array{field.key..., std::string_view{"accumulation_steps"}};

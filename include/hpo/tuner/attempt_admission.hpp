@@ -160,7 +160,8 @@ public:
             attempt.plan.device = device.what.name;
             return;
         }
-        if (!admission.estimate.cap_bytes) admission.plan.cap_bytes = attempt.plan.cap_bytes;
+        // The cap of the failed attempt may be an earlier guard's.
+        if (admission.estimate.cap_bytes) admission.plan.cap_bytes = admission.estimate.cap_bytes;
         attempt.plan = std::move(admission.plan);
         attempt.estimate = std::move(admission.estimate);
         mark_seen(attempt);

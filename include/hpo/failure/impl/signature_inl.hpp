@@ -52,6 +52,31 @@ HPO_INLINE std::size_t path_length(std::string_view text) {
     return length > 2 && path.find('/', path.starts_with('/') ? 1 : 0) != std::string_view::npos ? length : 0;
 }
 
+/// The same of the unit of a size in memory behind a number: " MiB", "GB", " bytes".
+HPO_INLINE std::size_t size_unit_length(std::string_view text) {
+    const std::size_t blank = text.starts_with(' ') ? 1 : 0;
+    for (const std::string_view unit : {"bytes", "KiB", "MiB", "GiB", "TiB", "KB", "kB", "MB", "GB", "TB"}) {
+        if (!text.substr(blank).starts_with(unit)) continue;
+        const std::size_t end = blank + unit.size();
+        if (end == text.size() || !(is_letter(text[end]) || is_digit(text[end]))) return end;
+    }
+    return 0;
+}
+
+/// Leaves out a sentence that is equal to the one before it.
+HPO_INLINE std::string without_repetitions(std::string_view text) {
+    std::string result;
+    std::string_view last;
+    while (!text.empty()) {
+        const auto stop = text.find(". ");
+        const std::string_view sentence = text.substr(0, stop == std::string_view::npos ? text.size() : stop + 2);
+        if (sentence != last) result += sentence;
+        last = sentence;
+        text.remove_prefix(sentence.size());
+    }
+    return result;
+}
+
 }  // namespace hpo::detail
 
 namespace hpo {
@@ -71,13 +96,14 @@ HPO_INLINE std::string without_details(std::string_view line) {
         } else if (const std::size_t number = detail::number_length(rest)) {
             const bool is_negative = result.ends_with('-') && (result.size() == 1 || result[result.size() - 2] == ' ');
             if (is_negative) result.pop_back();
-            result += 'N';
-            at += number;
+            const std::size_t unit = detail::size_unit_length(rest.substr(number));
+            result += unit > 0 ? "N bytes" : "N";
+            at += number + unit;
         } else {
             result += line[at++];
         }
     }
-    return result;
+    return detail::without_repetitions(result);
 }
 
 HPO_INLINE std::string signature(const Failure& failure) {

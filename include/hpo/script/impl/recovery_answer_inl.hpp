@@ -65,12 +65,14 @@ HPO_INLINE void push_failure(lua_State* L, const FailedAttempt& failed) {
     set_member(L, "message", Value{failure.message});
     set_member(L, "type", Value{failure.type});
     set_member(L, "where", Value{failure.where});
+    set_member(L, "traceback", Value{failure.traceback});
     if (failure.cause) set_member(L, "cause", Value{std::string{to_text(*failure.cause)}});
     set_member(L, "requested_bytes", failure.requested_bytes);
     set_member(L, "allocated_bytes", memory.allocated);
     set_member(L, "reserved_bytes", memory.reserved);
     set_member(L, "free_bytes", memory.free);
     set_member(L, "capacity_bytes", memory.capacity);
+    set_member(L, "limit_bytes", memory.limit);
     double fragmentation = 0;
     if (memory.allocated && memory.reserved && *memory.reserved > *memory.allocated) {
         fragmentation = static_cast<double>(*memory.reserved - *memory.allocated) / static_cast<double>(*memory.reserved);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hpo/worker/environment.hpp"
+
+namespace command {
+
+/// Where the program is Python with a PyTorch that can be limited from outside, from 2.10 on: limits its allocator to `bytes` of the first
+/// card that the program sees. Does nothing where the environment has a limit already.
+///
+/// The interpreter is asked for PyTorch's version once. The driver counts a few per cent more memory than CUDA does, of which the limit is
+/// a share. So the limit is wider by that much.
+void limit_torch(hpo::worker::Environment& environment, const std::vector<std::string>& words, std::int64_t bytes);
+
+/// The environment's settings of the allocator with one more.
+[[nodiscard]] std::string settings_with(const hpo::worker::Environment& environment, const std::string& setting);
+
+/// True for "python3", "/usr/bin/python3.11" and the like.
+[[nodiscard]] bool is_python(const std::string& program);
+
+}  // namespace command
