@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Callable, List, NoReturn, Optional, Set
 
-from . import _copy, _request, _reseed, _signals
+from . import _copy, _pages, _request, _reseed, _signals
 from ._keeper import Keeper, Standby
 from ._request import Request
 
@@ -51,6 +51,7 @@ class Copies:
         self._standby = Standby() if again else None
         self._outputs = _copy.Outputs()
         self._keepers: Set[int] = set()
+        self._is_joined = False
         self._noted = ""
         self._variables = [name for name in os.environ if name.startswith("HPO_")]  # of the program, not of a trial
         self.close_in_copy: List[int] = []  # descriptors of the program that a copy has no use for
@@ -74,6 +75,9 @@ class Copies:
         self._note_threads()
         self._before_fork()
         self._outputs.flush()
+        if not self._is_joined:
+            self._is_joined = True
+            _pages.join()
         random_state = _reseed.state_of_random()
         try:
             with _signals.held_back():
@@ -131,6 +135,7 @@ class Copies:
 
     def renew(self) -> None:
         """Copies are made from the program as it is now."""
+        self._is_joined = False
         if self._standby is not None:
             self._standby.close()
             self._standby = Standby()
