@@ -30,6 +30,7 @@ TEST_CASE("an option of the command line that changes nothing beside the others 
         {{"--device", "cpu", "--device-interval", "3s"}, "--device-interval: has no effect: the run uses no GPU"},
         {{"--device", "cpu", "--ledger", "ledger"}, "--ledger: has no effect: nothing limits the memory of the device"},
         {{"--device", "cpu", "--fallback-device", "cpu"}, "--fallback-device: has no effect: the run uses cpu anyway; leave it out"},
+        {{"--context", "400MiB"}, "--context: has no effect without a card that is not there; name one with --card, or leave it out"},
         {{"--cards", "2"}, "--cards: has no effect without a card that is not there; name one with --card, or leave it out"},
         {{"--log-size", "20MiB"}, "--log-size: has no effect: there is no log"},
         {{"--guard", "unlimited", "--target-share", "0.4"}, "--target-share: has no effect: the guard unlimited shrinks no trial"},

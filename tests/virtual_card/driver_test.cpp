@@ -42,7 +42,8 @@ TEST_CASE("a virtual card has its memory, less the context, in steps of 2 MiB, a
     CHECK(has(result.out, "rises 1\nmalloc:101 0\nfree 722 of 1024\n"));
     CHECK(has(result.out, "malloc:1000 2\n"));
     CHECK(has(result.out, "free 0\nfree 824 of 1024\n"));
-    CHECK(result.error == "hpo virtual card: 1 x Test card, 1024 MiB: no GPU is used, and no value is computed\n");
+    CHECK(result.error ==
+          "hpo virtual card: 1 x Test card, 1024 MiB, 100 of them for the context: no GPU is used, and no value is computed\n");
 }
 
 TEST_CASE("without figures there is no virtual card, and mistakes in them are one line") {

@@ -16,8 +16,9 @@ namespace {
 __attribute__((constructor)) void begin() {
     const Wanted& now = wanted();
     if (now.card.count == 0 || now.quiet) return;
-    std::fprintf(stderr, "hpo virtual card: %d x %s, %lld MiB: no GPU is used, and no value is computed\n", now.card.count,
-                 now.card.name.c_str(), static_cast<long long>(now.card.memory_bytes >> 20));
+    const auto mebibytes = [](std::int64_t bytes) { return static_cast<long long>(bytes >> 20); };
+    std::fprintf(stderr, "hpo virtual card: %d x %s, %lld MiB, %lld of them for the context: no GPU is used, and no value is computed\n",
+                 now.card.count, now.card.name.c_str(), mebibytes(now.card.memory_bytes), mebibytes(now.card.context_bytes));
 }
 
 }  // namespace

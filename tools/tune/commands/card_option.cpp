@@ -67,6 +67,10 @@ void show_card_option(CLI::App* command) {
         ->add_option_function<std::string>("--card", ignore, "a card that is not there, by its name or its size; needs trainers for CUDA")
         ->type_name("NAME|SIZE");
     command->add_option_function<std::string>("--cards", ignore, "with --card: so many of them (default: 1)")->type_name("N");
+    command
+        ->add_option_function<std::string>("--context", ignore,
+                                           "with --card: what the CUDA context takes of it (default: what others saw on it, or 600MiB)")
+        ->type_name("SIZE");
 }
 
 void require_dashes(const Words& words) {
@@ -85,11 +89,14 @@ void begin_on_asked_card(Words words) {
     constexpr std::array<std::string_view, 5> able{"check", "doctor", "estimate", "trace", "run"};
     if (words.empty() || std::ranges::find(able, words[0]) == able.end()) return;
     const auto name = take_option(words, "--card");
-    if (!name && given(words, "--cards"))
-        throw Error{Errc::usage, "--cards: has no effect without a card that is not there; name one with --card, or leave it out"};
+    for (const char* of_card : {"--cards", "--context"}) {
+        if (!name && given(words, of_card))
+            throw Error{Errc::usage,
+                        std::string{of_card} + ": has no effect without a card that is not there; name one with --card, or leave it out"};
+    }
     if (!name) return;
     if (name->empty()) throw Error{Errc::usage, "--card: expected a card, such as RTX-4090, or a size, such as 24GiB"};
-    AskedCard card = asked_card({.card = *name, .context = {}});
+    AskedCard card = asked_card({.card = *name, .context = take_option(words, "--context").value_or("")});
     if (const auto count = take_option(words, "--cards")) card.count = read_count(*count);
     const auto device = value_of(words, "--device");
     const auto memory = value_of(words, "--device-memory");
