@@ -92,7 +92,11 @@ function(hpo_add_test folder)
     add_test(NAME ${folder} COMMAND ${only} $<TARGET_FILE:${target}>)
     set_tests_properties(${folder} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 COST 100 SKIP_RETURN_CODE 77)
   else()
-    catch_discover_tests(${target} TEST_PREFIX "${folder}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
+    set(seconds 300)
+    if(HPO_SANITIZE_ADDRESS OR HPO_SANITIZE_THREAD)
+      set(seconds 1500)  # they take up to ten times as long
+    endif()
+    catch_discover_tests(${target} TEST_PREFIX "${folder}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${seconds})
   endif()
 endfunction()
 

@@ -107,7 +107,7 @@ TEST_CASE("the quantiles of learned peaks hold for five kinds of programs, with 
 }
 
 TEST_CASE("of a peak that may exceed the device no absurd figure is told, though few attempts that disagree would allow any") {
-    const auto& law = laws()[3].bytes;  // steps, which eight attempts do not show
+    const auto law = laws()[3].bytes;  // steps, which eight attempts do not show
     const memory::Calibrated guard;
     std::size_t above = 0;
     for (unsigned seed = 1; seed <= 4; ++seed) {
