@@ -13,6 +13,7 @@
 // - A trial that needs more than its reservation is ended at its peak, and comes back with half as much again, or with all it was seen to
 //   need, if that is more. One that needs more than the device is ended, and does not come back.
 // - Neither packer runs what it refuses. The packer that knows every peak refuses all that do not fit.
+// Then come the recorded peaks of three real programs (tests/data/program_peaks), in as many random orders, without noise.
 // The columns "told" are of a guard that is told the law and the noise before the first trial, and decides by the same rules: no guard that
 // does not see the noise beforehand can know more.
 // The columns "2nd" are of a study that begins with 60 attempts of another study of the same program, which ran alone.
@@ -27,6 +28,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,7 @@
 #include "hpo/memory/calibrated.hpp"
 #include "hpo/memory/calibration/normal_tail.hpp"
 #include "hpo/memory/learned/learned_peaks.hpp"
+#include "tests/memory/recorded_programs.hpp"
 #include "tests/memory/simulated_programs.hpp"
 
 namespace {
@@ -58,21 +61,35 @@ struct Workload {
     std::int64_t capacity = 0;
 };
 
+/// A device that three jobs of ten exceed.
+Workload on_small_device(std::vector<Job> jobs) {
+    std::vector<double> needs;
+    for (const Job& job : jobs) needs.push_back(job.need);
+    std::sort(needs.begin(), needs.end());
+    return {std::move(jobs), static_cast<std::int64_t>(needs[needs.size() * 7 / 10])};
+}
+
 Workload workload(const Law& law, std::uint64_t seed) {
     std::mt19937_64 random{seed};
     std::normal_distribution<double> normal;
-    Workload work;
-    std::vector<double> needs;
-    for (int i = 0; i < trials; ++i) {
-        Job job{.params = draw_params(random)};
+    std::vector<Job> jobs(trials);
+    for (Job& job : jobs) {
+        job.params = draw_params(random);
         job.need = law.bytes(job.params) * std::exp(noise * normal(random));
         job.minutes = std::exp(0.5 * normal(random));
-        needs.push_back(job.need);
-        work.jobs.push_back(std::move(job));
     }
-    std::sort(needs.begin(), needs.end());
-    work.capacity = static_cast<std::int64_t>(needs[trials * 7 / 10]);
-    return work;
+    return on_small_device(std::move(jobs));
+}
+
+/// Runs of a real program, in a random order.
+Workload workload(const std::vector<tests::RecordedRun>& runs, std::uint64_t seed) {
+    std::mt19937_64 random{seed};
+    std::normal_distribution<double> normal;
+    std::vector<Job> jobs;
+    for (const tests::RecordedRun& run : runs) jobs.push_back({run.params, run.bytes, std::exp(0.5 * normal(random))});
+    for (std::size_t i = jobs.size(); i-- > 1;) std::swap(jobs[i], jobs[random() % (i + 1)]);
+    jobs.resize(trials);
+    return on_small_device(std::move(jobs));
 }
 
 /// The study as the guard sees it.
@@ -333,6 +350,26 @@ void cover(const Workload& work, Coverage& coverage) {
     }
 }
 
+void print_real(long seeds, long first) {
+    std::printf("\n%-16s  %8s  %6s  %8s  %12s  %12s\n", "real program", "launched", "oom", "oom %", "refused, fit", "time by best");
+    for (const std::string_view name : tests::recorded_programs) {
+        const auto runs = tests::recorded_runs(name);
+        Result all;
+        double ratio = 0;
+        for (long seed = first; seed < first + seeds; ++seed) {
+            const Workload work = workload(runs, static_cast<std::uint64_t>(seed));
+            const Result learned = run_learned(work, {});
+            all.launched += learned.launched;
+            all.out_of_memory += learned.out_of_memory;
+            all.refused_that_fit += learned.refused_that_fit;
+            ratio += learned.minutes / run_knowing(work).minutes;
+        }
+        std::printf("%-16s  %8d  %6d  %8.2f  %12d  %12.2f\n", std::string{name}.c_str(), all.launched, all.out_of_memory,
+                    100.0 * all.out_of_memory / std::max(1, all.launched), all.refused_that_fit, ratio / static_cast<double>(seeds));
+        std::fflush(stdout);
+    }
+}
+
 void print_cost() {
     constexpr int history = 5000, asked = 200;
     std::mt19937_64 random{5};
@@ -424,5 +461,6 @@ int main(int argc, char** argv) {
     print_shares("above the device by their rank", coverage.ranked, all);
     print_shares("above the device as the device", coverage.clipped, all);
     print_shares("quantiles below the device alone", coverage.inside, coverage.all_inside);
+    print_real(seeds, first);
     print_cost();
 }

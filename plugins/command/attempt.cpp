@@ -11,6 +11,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/framework_message.hpp"
 #include "hpo/failure/orphaned_copy.hpp"
 #include "hpo/failure/python_error.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
@@ -110,6 +111,7 @@ void Attempt::hear(const ProgramLine& said) {
     for (const auto& [name, json] : said.attributes) attributes_[name] = json;
     if (said.memory) {
         progress_.memory({"step", watch_.seconds(), last_report_ ? std::optional{last_report_->step} : std::nullopt, *said.memory});
+        told_ = *said.memory;
         if (!told_peak_) told_peak_.emplace();
         told_peak_->peak_allocated = larger(larger(told_peak_->peak_allocated, said.memory->peak_allocated), said.memory->allocated);
         told_peak_->peak_reserved = larger(larger(told_peak_->peak_reserved, said.memory->peak_reserved), said.memory->reserved);
@@ -205,6 +207,15 @@ void Attempt::end_for_memory(const std::string& why, hpo::MemoryReading reading)
     program_.signal(SIGKILL);
 }
 
+void Attempt::add_told_memory(hpo::Failure& failure) const {
+    if (failure.kind != hpo::FailureKind::out_of_memory || hpo::read_oom_figures(failure.message)) return;
+    hpo::MemoryReading& memory = failure.memory;
+    for (auto figure : {&hpo::MemoryReading::allocated, &hpo::MemoryReading::reserved, &hpo::MemoryReading::free,
+                        &hpo::MemoryReading::capacity, &hpo::MemoryReading::limit}) {
+        if (!(memory.*figure)) memory.*figure = told_.*figure;
+    }
+}
+
 hpo::Failure Attempt::without_value(const ProgramEnd& end) const {
     hpo::Failure failure;
     failure.exit_status = end.status;
@@ -255,6 +266,7 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
             outcome.failure->traceback = std::string{said};
             outcome.failure->exit_status = end.status;
         }
+        add_told_memory(*outcome.failure);
     } else if (values_.empty()) {
         outcome.failure = without_value(end);
     } else if (values_.size() != settings_.objectives && values_.size() != 1) {

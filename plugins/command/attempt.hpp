@@ -48,6 +48,8 @@ private:
     /// Tells the device's account what the program takes now. Ends the program if that is more than it may take.
     void take(std::int64_t bytes);
     void end_for_memory(const std::string& why, hpo::MemoryReading reading);
+    /// What the failure's message does not tell of the memory, as the program told it last.
+    void add_told_memory(hpo::Failure& failure) const;
     void read_all();
     void read_rest();
     [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, std::optional<bool> host_memory_was_short);
@@ -67,6 +69,7 @@ private:
     std::optional<hpo::Report> last_report_;
     hpo::Attributes attributes_;
     std::optional<hpo::MemoryReading> told_peak_;  ///< the highest that the program told
+    hpo::MemoryReading told_;                      ///< the last that it told
     TreeMemory tree_;
     hpo::SamplingTimes sampling_times_;
     double next_look_ = least_pause;         ///< seconds after the start; the peak of a shorter program is exact without

@@ -45,10 +45,13 @@ public:
     /// The program has reported: what it said before did not end it. A report of this round may have been written before the words of the
     /// last one, but not before those of earlier rounds.
     void survived() { survived_ = before_last_; }
-    /// The last lines since then, for an explanation of the end.
+    /// The last lines since then, for an explanation of the end. If nothing was said since then that could explain it, all last lines.
     [[nodiscard]] std::string_view last_words() const {
         constexpr std::size_t most = 16384;
-        const std::string_view text = std::string_view{end_}.substr(survived_);
+        const std::string_view since = std::string_view{end_}.substr(survived_);
+        const bool is_blank = since.find_first_not_of(" \t\r\n") == std::string_view::npos;
+        const bool is_of_child = since.find("ChildFailedError") != std::string_view::npos;  // torchrun: one of its processes said why
+        const std::string_view text = is_blank || is_of_child ? std::string_view{end_} : since;
         if (text.size() <= most) return text;
         const std::string_view end = text.substr(text.size() - most);
         const std::size_t line_end = end.find('\n');

@@ -231,6 +231,10 @@ TEST_CASE("words of a program that goes on to report do not explain its end") {
     const auto again = run(shell(std::string{goes_on} + "echo 'CUDA out of memory. Nothing is left to halve' >&2; exit 3"), listener);
     REQUIRE(again.failure);
     CHECK(again.failure->kind == FailureKind::out_of_memory);
+    // What nothing followed explains the end, though the program cleans up and reports.
+    const auto cleans_up = run(shell(std::string{goes_on} + "exit 3"), listener);
+    REQUIRE(cleans_up.failure);
+    CHECK(cleans_up.failure->kind == FailureKind::out_of_memory);
     // Nobody knows what was written first if both were there at once. So the words count.
     const auto at_once = run(shell("exec 2>&1; echo 'CUDA out of memory.'; echo '@hpo {\"step\": 1, \"value\": 1}'; exit 3"), listener);
     REQUIRE(at_once.failure);

@@ -53,7 +53,7 @@ std::vector<std::string> decisions(const Policy& policy, const Failure& failure,
 
 std::vector<std::string> names(const std::vector<std::string>& decided) {
     std::vector<std::string> found;
-    for (const std::string& decision : decided) found.push_back(decision.substr(0, decision.find(':')));
+    for (const std::string& decision : decided) found.push_back(decision.substr(0, decision.find_first_of(":;,")));
     return found;
 }
 
@@ -93,9 +93,9 @@ TEST_CASE("a fault of a device sends a trial to each of the others once, and wha
     const auto decided = [&](const Failure& failure, std::size_t others) {
         return names(decisions(Ladder<>{}, failure, plan_of(1), {}, {}, others));
     };
-    CHECK(decided(fault, 0) == Names{"prune"});
-    CHECK(decided(fault, 1) == Names{"other_device", "prune"});
-    CHECK(decided(fault, 7) == Names{"other_device", "other_device", "other_device", "prune"});
+    CHECK(decided(fault, 0) == Names{"hardware"});
+    CHECK(decided(fault, 1) == Names{"other_device", "hardware"});
+    CHECK(decided(fault, 7) == Names{"other_device", "other_device", "other_device", "hardware"});
     CHECK(decided(out_of_memory(OomCause::neighbour), 1).front() == "other_device");
     for (const std::string& name : decided(out_of_memory(OomCause::capacity), 2)) CHECK(name != "other_device");
     const auto by_default = decisions(ShrinkMicroBatch{}, fault, plan_of(1), {}, {}, 1);
@@ -115,9 +115,9 @@ TEST_CASE("a ladder goes from rung to rung as the cause needs it") {
     CHECK(names(decisions(ladder, out_of_memory(OomCause::neighbour), plan_of(2))) ==
           Names{"alone", "wait", "wait", "wait", "shrink_micro_batch", "checkpoint_activations", "prune"});
     CHECK(names(decisions(ladder, out_of_memory(OomCause::host), plan_of(64))) == Names{"prune"});
-    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::crash}, plan_of(64))) == Names{"fresh_worker", "prune"});
-    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::cuda_sticky, .code = 710}, plan_of(64))) == Names{"prune"});
-    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::trainer_error}, plan_of(64))) == Names{"prune"});
+    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::crash}, plan_of(64))) == Names{"fresh_worker", "crash"});
+    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::cuda_sticky, .code = 710}, plan_of(64))) == Names{"cuda_sticky"});
+    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::trainer_error}, plan_of(64))) == Names{"trainer_error"});
     CHECK(decisions(ladder, out_of_memory(OomCause::capacity), plan_of(4)).back() ==
           "prune: out_of_memory; tried: shrink_micro_batch 2 times, checkpoint_activations");
 }
@@ -143,13 +143,13 @@ TEST_CASE("retry and wait have arguments, with the same meaning in C++ and in wo
     const Ladder typed{Retry{.most = 2}, Wait{.timeout_seconds = 30, .interval_seconds = 5}, Prune{}};
     const Ladder<> named{{.rungs = "retry(2) + wait(30s, 5s) + prune"}};
     const std::vector<std::string> wanted{"retry: trainer_error: retry as it was (1 of 2)",
-                                          "retry: trainer_error: retry as it was (2 of 2)", "prune: trainer_error; tried: retry 2 times"};
+                                          "retry: trainer_error: retry as it was (2 of 2)", "trainer_error; tried: retry 2 times"};
     CHECK(decisions(typed, away, plan_of(8)) == wanted);
     CHECK(decisions(named, away, plan_of(8)) == wanted);
-    CHECK(names(decisions(Ladder<>{{.rungs = "retry+prune"}}, away, plan_of(8))) == std::vector<std::string>{"retry", "prune"});
+    CHECK(names(decisions(Ladder<>{{.rungs = "retry+prune"}}, away, plan_of(8))) == std::vector<std::string>{"retry", "trainer_error"});
     // What is sure to come again is left to the next rung.
-    for (const Failure& failure : {out_of_memory(OomCause::capacity), Failure{.kind = FailureKind::non_finite}})
-        CHECK(names(decisions(named, failure, plan_of(8))) == std::vector<std::string>{"prune"});
+    CHECK(names(decisions(named, out_of_memory(OomCause::capacity), plan_of(8))) == std::vector<std::string>{"prune"});
+    CHECK(names(decisions(named, Failure{.kind = FailureKind::non_finite}, plan_of(8))) == std::vector<std::string>{"non_finite"});
 
     const auto answer = [](const auto& ladder) {
         Trial trial;
@@ -223,6 +223,16 @@ TEST_CASE("a rung helped if the attempt under it fits once its reservation is la
     CHECK(hpo::recovery::record_of("shrink_micro_batch", failures, std::vector<Trial>{trial}).helped == 0);
 }
 
+TEST_CASE("a rung that shrinks the micro-batch stops at its argument") {
+    const Failure failure = out_of_memory(OomCause::capacity);
+    const auto shrinks = [&](const std::string& rungs, std::int64_t micro) {
+        return names({decisions(Ladder<>{{.rungs = rungs}}, failure, plan_of(micro), {}).front()}).front() == "shrink_micro_batch";
+    };
+    CHECK(shrinks("shrink_micro_batch+prune", 4));
+    CHECK(shrinks("shrink_micro_batch(4)+prune", 8));
+    CHECK_FALSE(shrinks("shrink_micro_batch(4)+prune", 4));
+}
+
 TEST_CASE("a ladder's configuration names known rungs, each once") {
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "shrink_microbatch"}},
                       Catch::Contains("unknown rung 'shrink_microbatch'; did you mean 'shrink_micro_batch'?"));
@@ -230,6 +240,9 @@ TEST_CASE("a ladder's configuration names known rungs, each once") {
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait(1s)+wait(2s)"}}, Catch::Contains("'wait' twice"));
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait(soon)"}}, "rungs: got 'wait(soon)'; expected timeout as a duration above 0, such as 10min");
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait(10s, 0)"}}, Catch::Contains("expected interval as a duration above 0"));
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait(1h, 2h)"}}, "rungs: got 'wait(1h, 2h)'; expected an interval of at most the timeout");
+    CHECK_NOTHROW(Ladder<>{{.rungs = "wait(0.5s)"}});
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "shrink_micro_batch(0)"}}, Catch::Contains("expected min_micro_batch as a whole number above 0"));
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(0)"}}, "rungs: got 'retry(0)'; expected n as a whole number above 0");
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(1, 2)"}}, "rungs: got 'retry(1, 2)' with 2 arguments; expected retry(n)");
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "prune(1)"}}, "rungs: got 'prune(1)' with 1 argument; expected prune");

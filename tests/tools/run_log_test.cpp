@@ -55,7 +55,7 @@ TEST_CASE("the log of a run tells its beginning, trials, failures, decisions and
     CHECK_THAT(log, Contains("trial 1:   failure: crash (blame unknown; signal 11): the process was ended by SIGSEGV"));
     CHECK_THAT(log, Contains("trial 1:   decision: fresh_worker: crash: retry in a fresh worker"));
     CHECK_THAT(log, Contains("trial 1: attempt 2 begins on cpu in a fresh worker"));
-    CHECK_THAT(log, Contains("trial 1:   decision: prune: crash; tried: fresh_worker"));
+    CHECK_THAT(log, Contains("trial 1:   decision: crash; tried: fresh_worker"));
     CHECK_THAT(log, Contains("trial 2: ended: COMPLETE, value "));
     CHECK_THAT(log, Contains("run: ends: 2 complete, 2 failed; status 0\n"));
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/memory/unlimited.hpp"
@@ -71,7 +72,9 @@ struct Retries {
 
 struct Notes final : TuneObserver {
     std::vector<std::string> all;
+    std::vector<std::pair<std::size_t, double>> waits;
     void retry_noted(const Trial&, const std::string& what) override { all.push_back(what); }
+    void all_wait(std::size_t trials, double seconds) override { waits.emplace_back(trials, seconds); }
 };
 
 const Space line = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
@@ -163,6 +166,19 @@ TEST_CASE("no further trials begin if one more attempt waits for memory than the
         CHECK(std::ranges::all_of(ran.result.trials, [](const Trial& trial) { return trial.state == TrialState::complete; }));
         CHECK(ran.result.trials.size() == 30);
     }
+}
+
+TEST_CASE("it is told once that nothing runs because all that has begun waits") {
+    Scripted executor;
+    executor.fails = first_of_trial_0;
+    int looks = 0;
+    executor.free = [&] { return ++looks < 50 ? mib : 40 * mib; };
+    const Ran ran = run(
+        executor, [](Recovery& retry) { retry.wait_seconds = 60; }, 3);
+    CHECK(executor.started == std::vector<std::int64_t>{0, 1, 2, 0});
+    REQUIRE(ran.notes.waits.size() == 1);  // not while the trials 1 and 2 run
+    CHECK(ran.notes.waits[0].first == 1);
+    CHECK((ran.notes.waits[0].second > 0 && ran.notes.waits[0].second <= 60));
 }
 
 TEST_CASE("a retry that has waited in vain starts without, and a note says so") {

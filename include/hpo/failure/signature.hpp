@@ -8,8 +8,9 @@
 
 namespace hpo {
 
-/// A line without what differs between equal failures: numbers become `N`, sizes in memory `N bytes`, addresses `0xN`, paths of files
-/// `PATH`. A sentence that comes again is told once: PyTorch names each process that holds memory.
+/// A line without what differs between equal failures: numbers become `N`, sizes in memory `N bytes`, addresses `0xN`, identifiers of
+/// 32 hexadecimal digits or more `ID`, paths of files `PATH`. A sentence that comes again is told once: PyTorch names each process that
+/// holds memory.
 [[nodiscard]] std::string without_details(std::string_view line);
 
 /// The same text for failures that are the same: the kind, the phase, the exception's type, and failure_line without its details. The exit

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hpo/base/bytes.hpp"
+#include "hpo/core/device_word.hpp"
 #include "hpo/core/memory_evidence.hpp"
 #include "hpo/memory/concept.hpp"
 
@@ -47,8 +48,9 @@ struct AdmissionQuery {
 /// A LookingGuard also says how much memory is free now. Then a plan is shrunk to fit that, too. A smallest plan that fits the device but
 /// not the free memory waits.
 ///
-/// The capacity is the query's or the evidence's, whichever is less. Makes O(log(micro-batch)) estimates, and calls `evidence(plan)`, which
-/// returns a MemoryEvidence, for each.
+/// The capacity is the query's or the evidence's, whichever is less. On a CPU it is the plan's own cap, if that is less still: on a GPU a
+/// cap is without the context, which an estimate counts. Makes O(log(micro-batch)) estimates, and calls `evidence(plan)`, which returns a
+/// MemoryEvidence, for each.
 ///
 /// The largest micro-batch that fits would take the whole device. So if `target_share` is below 1, a micro-batch that had to be shrunk is
 /// halved up to twice more. This stops when the plan's need and comfort are within that share of the capacity. If they never are, the
@@ -57,6 +59,7 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
 [[nodiscard]] Admission admit(const G& guard, const AdmissionQuery& query, Fetch&& evidence) {
     Admission admission{Admission::Answer::run, query.plan, {}, 0, {}};
     std::optional<std::int64_t> capacity = query.capacity_bytes;
+    if (const auto& cap = query.plan.cap_bytes; cap && is_cpu(query.plan.device)) capacity = std::min(*cap, capacity.value_or(*cap));
     const auto may_shrink = [&] {
         const auto micro = admission.plan.effective_micro_batch();
         return micro && *micro > query.least_micro_batch;

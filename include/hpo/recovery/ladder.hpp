@@ -25,8 +25,8 @@
 
 namespace hpo::recovery {
 
-/// The answer of the first rung that has one and whose plan the trainer obeys. A rung that was tried in `least_tries` trials of the study
-/// for failures of this kind and cause, and helped in none, comes last. If no rung has an answer, the trial ends as with Prune.
+/// The answer of the first rung that has one and whose plan the trainer obeys. A rung that was tried in three trials of the study for
+/// failures of this kind and cause, and helped in none, comes last. If no rung has an answer, the trial ends as with Prune.
 [[nodiscard]] Recovery climb(std::span<const AnyRung> rungs, const FailedAttempt& failed);
 
 /// Answers a failure with the first of several rungs that can help: `Ladder<ShrinkMicroBatch, CheckpointActivations, FreshWorker, Prune>`,

@@ -30,6 +30,9 @@ public:
         field("crash_retries", &Config::crash_retries, "attempts in a fresh worker after one died or vanished");
     }
 
+    /// As a rung.
+    static constexpr void arguments(auto argument) { argument("min_micro_batch", &ShrinkMicroBatch::least_); }
+
     ShrinkMicroBatch() = default;
     explicit ShrinkMicroBatch(Config config);
 
@@ -46,6 +49,7 @@ private:
     [[nodiscard]] Recovery smaller(const FailedAttempt& failed, int retries) const;
 
     Config config_;
+    std::int64_t least_ = config_.min_micro_batch;
 };
 
 static_assert(RecoveryPolicy<ShrinkMicroBatch> && Configurable<ShrinkMicroBatch> && RecoveryRung<ShrinkMicroBatch>);

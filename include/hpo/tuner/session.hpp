@@ -83,7 +83,7 @@ private:
             if (!running_.empty() || replays_.any_running()) devices_.wait(*this, poll_seconds);
             else if (stopping_ || out_of_time() || breaker_.trip() || exhausted() || !wait_for_others()) break;
             books_.heartbeat();
-            observer_.idle();
+            devices_.idle(observer_);
         }
     }
 

@@ -57,14 +57,14 @@ void failures(const Query& query) {
             const std::int64_t last = group.last->trial->number;
             table.row({std::to_string(group.count), duration_or_dash(group.seconds),
                        std::to_string(first) + (last == first ? "" : " to " + std::to_string(last)),
-                       std::string{to_text(group.traits().blame)}, group.name});
+                       std::string{to_text(group.traits().blame)}, group.label});
         }
         table.print(page, 2);
         page.line();
         page.heading("What they say, where and when");
         for (const FailureGroup& group : groups) {
             const std::string line = one_line(group.line, group.first->is_oom() ? 100 : 300);  // hpo-analyze oom says more
-            page.paragraph("  " + group.name + ": " + (line.empty() ? "none was kept" : line), 6);
+            page.paragraph("  " + group.label + ": " + (line.empty() ? "none was kept" : line), 6);
             if (const std::string where = group.where(); !where.empty()) page.paragraph("      " + where, 6);
         }
     }

@@ -54,11 +54,15 @@ std::string counts_text(const Counts& counts) {
     return text;
 }
 
-std::string processes_text(const Counts& counts, bool workers) {
+struct Noun {
+    const char* one;
+    const char* several;
+};
+
+std::string processes_text(const Counts& counts, const Noun& noun) {
     constexpr std::size_t most = 3;
-    const std::string noun = workers ? "worker" : "process";
-    if (counts.size() == 1) return "in " + noun + " " + counts_text(counts);
-    const std::string plural = workers ? "workers" : "processes";
+    if (counts.size() == 1) return std::string{"in "} + noun.one + " " + counts_text(counts);
+    const std::string plural = noun.several;
     if (counts.size() <= most) return "in " + plural + " " + counts_text(counts);
     const auto [name, count] = most_first(counts).front();
     return "in " + std::to_string(counts.size()) + " " + plural +
@@ -92,7 +96,7 @@ std::string FailureGroup::where() const {
     std::string text;
     const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
     if (!devices.empty()) add("on " + counts_text(devices));
-    if (!processes.empty()) add(processes_text(processes, first->attempt != nullptr));
+    if (!processes.empty()) add(processes_text(processes, first->attempt ? Noun{"worker", "workers"} : Noun{"process", "processes"}));
     if (first_seen) add(span_text(*first_seen, *last_seen));
     return text;
 }
@@ -109,7 +113,7 @@ Json FailureGroup::json() const {
             {"processes", counts_json(processes, "process")},
             {"blame", std::string{to_text(traits().blame)}},
             {"recurrence", std::string{to_text(traits().recurrence)}},
-            {"signature", hpo::signature(first->failure)},
+            {"signature", text_or_null(first->is_oom() ? std::string{} : hpo::signature(first->failure))},
             {"message", text_or_null(first->failure.message)},
             {"line", text_or_null(line)},
             {"told_in", text_or_null(first->told_in)}};
@@ -138,6 +142,10 @@ std::vector<FailureGroup> failure_groups(const std::vector<FailureCase>& cases) 
     std::vector<FailureGroup> sorted;
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));
     std::ranges::stable_sort(sorted, std::greater{}, &FailureGroup::count);
+    Counts alike, numbered;
+    for (const FailureGroup& group : sorted) ++alike[group.name];
+    for (FailureGroup& group : sorted)
+        group.label = group.name + (alike[group.name] > 1 ? " " + std::to_string(++numbered[group.name]) : std::string{});
     return sorted;
 }
 

@@ -18,7 +18,8 @@ namespace hpo_analyze {
 /// Failures of one signature; of memory that ran out, those of one cause.
 struct FailureGroup {
     std::string name;
-    std::string line;  ///< the line of its first message that tells
+    std::string label;  ///< the name, with a number if several groups have it: "crash 2"
+    std::string line;   ///< the line of its first message that tells
     std::size_t count = 0;
     std::optional<double> seconds;  ///< of those whose time is known
     const hpo::analysis::FailureCase* first = nullptr;

@@ -47,15 +47,19 @@ hpo::analysis::ProgramLog read_log(const std::string& path) {
     hpo::analysis::LogReader reader{path};
     std::string line;
     std::size_t number = 0;
+    bool is_of_hpo_tune = false;
     LogLines lines{file};
     while (lines.next(line)) {
         ++number;
         if (line.find('\0') != std::string::npos)
             refuse_log(path, "is no text: line " + std::to_string(number) + " holds a NUL byte; expected the output of the program");
+        is_of_hpo_tune = is_of_hpo_tune || line.find("run: begins: hpo-tune ") != std::string::npos;
         reader.line(line);
     }
     if (file.bad()) refuse_log(path, "cannot be read to its end");
     auto log = std::move(reader).finish();
+    if (log.events.empty() && log.remarks.empty() && is_of_hpo_tune)
+        refuse_log(path, "is the log of a run of hpo-tune. The study's store says all of that, so leave --log out");
     if (log.events.empty() && log.remarks.empty()) {
         refuse_log(path, "mentions no trial in " + counted(log.lines, "line") +
                              "; expected Optuna's lines, such as 'Trial 7 failed with parameters: {...} because of the following error: "

@@ -32,6 +32,12 @@ std::string device_left_out_text(const std::string& device, double seconds, cons
            ": attempts fail there by its own fault, the latest with: " + failure_text(latest);
 }
 
+std::string all_wait_text(std::size_t trials, double seconds) {
+    const std::string who = trials == 1 ? "a trial waits for free memory of the device, and"
+                                        : std::to_string(trials) + " trials wait for free memory of the device, and the first";
+    return "nothing runs: " + who + " goes on in " + duration(seconds) + " at the latest";
+}
+
 std::string source_given_up_text(const std::string& source, const std::string& family) {
     return source + " predicted too little for half of the trials of '" + family + "' or more: it is not asked about them any more";
 }

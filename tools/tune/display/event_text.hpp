@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "hpo/core/failure.hpp"
@@ -18,6 +19,8 @@ namespace hpo::tune {
 [[nodiscard]] std::string goes_on_text(const Trial& trial, const Trial& lost);
 /// What a worker kept reserved without use, or how its host memory has grown. Empty for other marks.
 [[nodiscard]] std::string replaced_text(const MemoryMark& mark);
+/// Nothing runs, because so many trials wait for free memory, one of them for at most so long.
+[[nodiscard]] std::string all_wait_text(std::size_t trials, double seconds);
 [[nodiscard]] std::string device_left_out_text(const std::string& device, double seconds, const Failure& latest);
 [[nodiscard]] std::string source_given_up_text(const std::string& source, const std::string& family);
 [[nodiscard]] std::string rejected_text(const Rejection& rejection);

@@ -32,6 +32,7 @@ public:
     void source_given_up(const std::string& source, const std::string& family) override {
         tell(&TuneObserver::source_given_up, source, family);
     }
+    void all_wait(std::size_t trials, double seconds) override { tell(&TuneObserver::all_wait, trials, seconds); }
     void device_left_out(const std::string& device, double seconds, const Failure& latest) override {
         tell(&TuneObserver::device_left_out, device, seconds, latest);
     }

@@ -249,6 +249,8 @@ void Progress::device_left_out(const std::string& device, double seconds, const 
     note(device_left_out_text(device, seconds, latest));
 }
 
+void Progress::all_wait(std::size_t trials, double seconds) { note(all_wait_text(trials, seconds)); }
+
 void Progress::attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) {
     if (dropped_.insert(dropped.name).second) note("trial " + std::to_string(trial.number) + ": " + dropped.note());
 }

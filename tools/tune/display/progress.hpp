@@ -62,6 +62,7 @@ public:
     void reported(const Trial& trial, const Report& report) override;
     void memory_marked(const Trial& trial, const MemoryMark& mark) override;
     void attempt_ended(const Trial& trial, const Attempt& attempt) override;
+    void all_wait(std::size_t trials, double seconds) override;
     void device_left_out(const std::string& device, double seconds, const Failure& latest) override;
     void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
     void mispredicted(const Trial& trial, const std::string& how) override;

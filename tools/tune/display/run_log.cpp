@@ -160,6 +160,8 @@ void RunLog::device_left_out(const std::string& device, double seconds, const Fa
     write("device", device_left_out_text(device, seconds, latest));
 }
 
+void RunLog::all_wait(std::size_t trials, double seconds) { write("run", all_wait_text(trials, seconds)); }
+
 void RunLog::replayed(const Trial& trial, const std::string& told) {
     write(name_of(trial), "once more, with kernel launches that block: " + told);
 }

@@ -42,6 +42,7 @@ public:
     void mispredicted(const Trial& trial, const std::string& how) override;
     void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
     void source_given_up(const std::string& source, const std::string& family) override;
+    void all_wait(std::size_t trials, double seconds) override;
     void device_left_out(const std::string& device, double seconds, const Failure& latest) override;
     void replayed(const Trial& trial, const std::string& told) override;
     void trial_finished(const Trial& trial) override;

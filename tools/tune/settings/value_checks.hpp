@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -12,5 +13,8 @@ namespace hpo::tune {
 /// wrong. The last one is about options that have no effect beside the others (tell_idle_options), and looks for GPUs. They refer to
 /// `settings`.
 [[nodiscard]] std::vector<std::function<void()>> value_checks(const Settings& settings);
+
+/// The size at which the log of a run begins anew. Throws Error if it is wrong.
+[[nodiscard]] std::int64_t log_bytes(const Settings& settings);
 
 }  // namespace hpo::tune

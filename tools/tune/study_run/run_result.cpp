@@ -189,7 +189,8 @@ std::string trip_text(const BreakerTrip& trip) {
                          : " of the latest " + std::to_string(trip.of) + " trials failed in the same way: ") +
            std::string{to_text(trip.latest.kind)} + (trip.latest.where.empty() ? "" : " in " + trip.latest.where) +
            (trip.device.empty() ? "" : " on " + trip.device) + ": " + failure_line(trip.latest) + " (trial " + std::to_string(trip.trial) +
-           (trip.tried.empty() ? "" : "; recovery: " + trip.tried) + "); --breaker 0 goes on whatever fails";
+           (trip.tried.empty() || trip.tried == to_text(trip.latest.kind) ? "" : "; recovery: " + trip.tried) +
+           "); --breaker 0 goes on whatever fails";
 }
 
 std::string exhausted_text(const std::string& latest) {

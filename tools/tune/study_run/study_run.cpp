@@ -27,6 +27,7 @@
 #include "tune/settings/printed_command.hpp"
 #include "tune/settings/proposals.hpp"
 #include "tune/settings/stored_study.hpp"
+#include "tune/settings/value_checks.hpp"
 #include "tune/study_run/interrupts.hpp"
 #include "tune/study_run/rehearsal.hpp"
 #include "tune/study_run/rescued_store.hpp"
@@ -148,9 +149,7 @@ int StudyRun::run_unlogged() {
 
 void StudyRun::begin_log() {
     const std::string& file = settings_.text("log");
-    const std::int64_t most_bytes = require_bytes(settings_.place("log-size"), settings_.text("log-size"));
-    constexpr std::int64_t least_bytes = 4096;
-    if (most_bytes < least_bytes) throw bad_value(settings_.place("log-size"), "'" + settings_.text("log-size") + "'", "at least 4KiB");
+    const std::int64_t most_bytes = log_bytes(settings_);
     if (file.empty()) return;
     std::error_code ignored;
     const auto log = std::filesystem::weakly_canonical(file, ignored);

@@ -60,7 +60,7 @@ struct OomFigures {
         // outside the allocator.
         const std::int64_t outside = f.process ? 0 : std::min(*m.capacity / 10, std::int64_t{5} << 28U);  // 1.25 GiB at most
         const std::int64_t gap = *m.capacity - *m.free - f.process.value_or(m.reserved.value_or(0));
-        f.others = gap > outside ? gap : 0;
+        f.others = std::max<std::int64_t>(gap - outside, 0);
     }
     return f;
 }

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/failure_line.hpp"
@@ -44,18 +46,40 @@ HPO_INLINE std::size_t number_length(std::string_view text) {
     return length;
 }
 
-/// The same of an absolute path with a folder, or of one that begins with "./" or "../".
+/// The same of a path with a folder. One that is not absolute begins with "./" or "../", or ends with a file's extension: "and/or" is none.
 HPO_INLINE std::size_t path_length(std::string_view text) {
-    if (!text.starts_with('/') && !text.starts_with("./") && !text.starts_with("../")) return 0;
-    const std::size_t length = std::min(text.find_first_of(" \t'\"`,;:()[]{}<>|"), text.size());
-    const std::string_view path = text.substr(0, length);
-    return length > 2 && path.find('/', path.starts_with('/') ? 1 : 0) != std::string_view::npos ? length : 0;
+    const std::size_t length = std::min(text.find_first_of(" \t'\"`,;:()[]{}<>|=*"), text.size());
+    std::string_view path = text.substr(0, length);
+    while (path.ends_with('.')) path.remove_suffix(1);  // of the sentence
+    const std::size_t slash = path.find('/', path.starts_with('/') ? 1 : 0);
+    if (path.size() <= 2 || slash == std::string_view::npos) return 0;
+    if (path.starts_with('/') || path.starts_with("./") || path.starts_with("../")) return path.size();
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    const std::size_t dot = file.rfind('.');
+    const bool is_file =
+        dot != std::string_view::npos && dot > 0 && dot + 1 < file.size() && file.size() - dot <= 8 && is_letter(file[dot + 1]);
+    return is_file && (is_letter(path[0]) || is_digit(path[0])) ? path.size() : 0;
+}
+
+/// The same of an identifier of 32 hexadecimal digits, with hyphens or without (RFC 4122), or of 40 and more.
+HPO_INLINE std::size_t identifier_length(std::string_view text) {
+    std::size_t length = 0, digits = 0, decimal = 0;
+    for (; length < text.size(); ++length) {
+        const char c = text[length];
+        if (c == '-' && length > 0 && text[length - 1] != '-') continue;
+        if (!std::isxdigit(static_cast<unsigned char>(c))) break;
+        ++digits;
+        decimal += is_digit(c) ? 1 : 0;
+    }
+    while (length > 0 && text[length - 1] == '-') --length;
+    const bool goes_on = length < text.size() && (is_letter(text[length]) || is_digit(text[length]));
+    return digits >= 32 && decimal < digits && !goes_on ? length : 0;
 }
 
 /// The same of the unit of a size in memory behind a number: " MiB", "GB", " bytes".
 HPO_INLINE std::size_t size_unit_length(std::string_view text) {
     const std::size_t blank = text.starts_with(' ') ? 1 : 0;
-    for (const std::string_view unit : {"bytes", "KiB", "MiB", "GiB", "TiB", "KB", "kB", "MB", "GB", "TB"}) {
+    for (const std::string_view unit : {"bytes", "byte", "B", "KiB", "MiB", "GiB", "TiB", "KB", "kB", "MB", "GB", "TB"}) {
         if (!text.substr(blank).starts_with(unit)) continue;
         const std::size_t end = blank + unit.size();
         if (end == text.size() || !(is_letter(text[end]) || is_digit(text[end]))) return end;
@@ -63,16 +87,23 @@ HPO_INLINE std::size_t size_unit_length(std::string_view text) {
     return 0;
 }
 
-/// Leaves out a sentence that is equal to the one before it.
-HPO_INLINE std::string without_repetitions(std::string_view text) {
+/// Leaves out sentences that came before, and makes "N, N, N" one `N`.
+HPO_INLINE std::string without_repetitions(std::string text) {
+    constexpr std::string_view another = "N, N";
+    for (auto at = text.find(another); at != std::string::npos; at = text.find(another, at)) {
+        const std::size_t end = at + another.size();
+        const bool is_item = (at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]));
+        if (is_item) text.erase(at, another.size() - 1);
+        else ++at;
+    }
     std::string result;
-    std::string_view last;
-    while (!text.empty()) {
-        const auto stop = text.find(". ");
-        const std::string_view sentence = text.substr(0, stop == std::string_view::npos ? text.size() : stop + 2);
-        if (sentence != last) result += sentence;
-        last = sentence;
-        text.remove_prefix(sentence.size());
+    std::vector<std::string_view> seen;
+    for (std::string_view rest = text; !rest.empty();) {
+        const auto stop = rest.find(". ");
+        const std::string_view sentence = rest.substr(0, stop == std::string_view::npos ? rest.size() : stop + 1);
+        if (std::ranges::find(seen, sentence) == seen.end()) result += (result.empty() ? "" : " ") + std::string{sentence};
+        seen.push_back(sentence);
+        rest.remove_prefix(std::min(rest.size(), sentence.size() + 1));
     }
     return result;
 }
@@ -90,6 +121,9 @@ HPO_INLINE std::string without_details(std::string_view line) {
         if (const std::size_t path = in_word || before == '/' || before == '.' ? 0 : detail::path_length(rest)) {
             result += "PATH";
             at += path;
+        } else if (const std::size_t identifier = in_word ? 0 : detail::identifier_length(rest)) {
+            result += "ID";
+            at += identifier;
         } else if (const std::size_t address = in_word ? 0 : detail::address_length(rest)) {
             result += "0xN";
             at += address;
@@ -103,7 +137,7 @@ HPO_INLINE std::string without_details(std::string_view line) {
             result += line[at++];
         }
     }
-    return detail::without_repetitions(result);
+    return detail::without_repetitions(std::move(result));
 }
 
 HPO_INLINE std::string signature(const Failure& failure) {

@@ -86,6 +86,10 @@ KnownRung known_rung() {
                         rung.*member = *value;
                     });
                 }
+                if constexpr (std::is_same_v<R, Wait>) {
+                    if (texts.size() > 1 && rung.interval_seconds > rung.timeout_seconds)
+                        throw bad_value("rungs", "'" + word + "'", "an interval of at most the timeout");
+                }
                 return any_rung(std::move(rung));
             }};
 }

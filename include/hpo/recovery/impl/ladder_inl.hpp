@@ -24,7 +24,7 @@ HPO_INLINE Recovery climb(std::span<const AnyRung> rungs, const FailedAttempt& f
         std::optional<Recovery> answer = rung.offer(failed);
         if (!answer) continue;
         if (failed.refuses_plan && *failed.refuses_plan && (*failed.refuses_plan)(failed.attempt.plan, answer->plan)) continue;
-        answer->reason = decision_of(rung.name, answer->reason);
+        if (answer->action != Recovery::Action::fail) answer->reason = decision_of(rung.name, answer->reason);
         if (answer->action != Recovery::Action::retry) {
             if (last_resort) return *std::move(last_resort);
             answer->reason += tried.empty() ? "" : "; tried: " + tried;

@@ -35,9 +35,9 @@ HPO_INLINE Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const
             return attempt.failure && (attempt.failure->kind == FailureKind::crash || attempt.failure->kind == FailureKind::lost_worker);
         });
         if (died > config_.crash_retries) {
-            return end(Recovery::Action::fail, "the worker died in " + std::to_string(died) + " attempts of this trial");
+            return end(Recovery::Action::fail, "its process died in " + std::to_string(died) + " attempts of this trial");
         }
-        Recovery again = end(Recovery::Action::retry, "the worker died: retry in a fresh worker");
+        Recovery again = end(Recovery::Action::retry, "its process died: retry in a fresh worker");
         again.fresh_worker = true;
         return again;
     }
@@ -57,7 +57,7 @@ HPO_INLINE Recovery ShrinkMicroBatch::smaller(const FailedAttempt& failed, int r
     if (weights_do_not_fit(failure)) return end(Recovery::Action::prune, "out of memory for the model's weights, whatever the micro-batch");
     const auto micro = failed.attempt.plan.effective_micro_batch();
     if (!micro) return end(Recovery::Action::prune, "out of memory, and the plan has no batch to shrink");
-    if (*micro <= config_.min_micro_batch) {
+    if (*micro <= least_) {
         return end(Recovery::Action::prune, "out of memory at micro-batch " + std::to_string(*micro) + ", the smallest allowed");
     }
     if (retries >= config_.max_retries) {
@@ -65,7 +65,7 @@ HPO_INLINE Recovery ShrinkMicroBatch::smaller(const FailedAttempt& failed, int r
                    "out of memory at micro-batch " + std::to_string(*micro) + " after " + std::to_string(retries) + " retries");
     }
     Recovery retry = end(Recovery::Action::retry, {});
-    retry.plan.micro_batch = std::max(config_.min_micro_batch, *micro / 2);
+    retry.plan.micro_batch = std::max(least_, *micro / 2);
     retry.reason = "out of memory at micro-batch " + std::to_string(*micro) + ": retry at " + std::to_string(*retry.plan.micro_batch) +
                    " with " + std::to_string(retry.plan.accumulation_steps()) + " accumulation steps";
     return retry;

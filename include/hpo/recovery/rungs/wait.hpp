@@ -20,10 +20,15 @@ struct Wait {
         argument("interval", &Wait::interval_seconds);
     }
 
+    /// True if the device would be too small for it even if it were free.
+    [[nodiscard]] static bool exceeds_device(const FailedAttempt& failed) {
+        const auto& capacity = failed.failure.memory.capacity ? failed.failure.memory.capacity : failed.attempt.capacity_bytes;
+        return capacity && failed.failure.memory.allocated.value_or(0) + failed.failure.requested_bytes.value_or(0) > *capacity;
+    }
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         constexpr int most = 3;
         const bool neighbour = failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::neighbour;
-        if (!neighbour || uses_of(name, failed.trial) >= most) return std::nullopt;
+        if (!neighbour || uses_of(name, failed.trial) >= most || exceeds_device(failed)) return std::nullopt;
         Recovery retry = retry_of(failed, "other processes held the memory: retry when enough of the device is free");
         retry.wait_seconds = timeout_seconds;
         retry.wait_interval_seconds = interval_seconds;

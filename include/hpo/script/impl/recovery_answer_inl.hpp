@@ -150,6 +150,8 @@ HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& ret
     const auto effective = [&](ExecutionPlan plan) {
         plan.micro_batch = plan.effective_micro_batch();
         if (!has_device) plan.device = failed.attempt.plan.device;
+        if (plan.cap_bytes && failed.attempt.capacity_bytes && *plan.cap_bytes >= *failed.attempt.capacity_bytes)
+            plan.cap_bytes.reset();  // the device is the limit
         return plan;
     };
     const FailureKind kind = failed.failure.kind;

@@ -70,6 +70,12 @@ public:
     /// none until its time is up: others run meanwhile. But if more than `slots` such attempts came and none on the device ended well
     /// since, each further one keeps a slot. Else every trial of the study would begin, and wait.
     [[nodiscard]] std::size_t kept_slots(std::size_t slots) const;
+    /// The attempts that wait for free memory, and how long the first of them waits at most from now on.
+    struct Patience {
+        std::size_t attempts = 0;
+        double seconds = 0;
+    };
+    [[nodiscard]] Patience patience() const;
     /// Call it if an attempt on the device ended well. So others may run beside those that wait.
     void ended_well() noexcept { waits_in_a_row_ = 0; }
     [[nodiscard]] std::size_t admitted() const noexcept { return running_.size(); }

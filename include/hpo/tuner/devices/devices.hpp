@@ -91,12 +91,15 @@ public:
     /// another for that long.
     void wait(ExecutorEvents& events, double seconds);
     void interrupt();
+    /// Calls observer.idle(). Before, if nothing runs any more because all attempts wait for free memory, it tells that once.
+    void idle(TuneObserver& observer);
 
 private:
     [[nodiscard]] SessionDevice* best_where(auto&& is_wanted);
     [[nodiscard]] bool works(const SessionDevice& device) const { return device.health.works(); }
 
     std::deque<SessionDevice> devices_;
+    bool all_wait_ = false;  ///< that was told
 };
 
 }  // namespace tuner::devices

@@ -36,6 +36,16 @@ HPO_INLINE std::size_t AttemptReservations::kept_slots(std::size_t slots) const 
     return waiting_.size() - patient + std::min(patient, too_many);
 }
 
+HPO_INLINE AttemptReservations::Patience AttemptReservations::patience() const {
+    Patience found;
+    for (const WaitingAttempt& each : waiting_) {
+        if (!each.is_patient()) continue;
+        const double left = *each.wait_seconds - each.chosen.seconds();
+        found.seconds = found.attempts++ == 0 ? left : std::min(found.seconds, left);
+    }
+    return found;
+}
+
 HPO_INLINE void AttemptReservations::shrink(std::int64_t number, std::int64_t bytes) {
     const std::size_t at = place_of(number);
     if (at == bytes_.size() || bytes >= bytes_[at]) return;

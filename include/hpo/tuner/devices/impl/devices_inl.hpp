@@ -181,6 +181,21 @@ HPO_INLINE void Devices::wait(ExecutorEvents& events, double seconds) {
     if (!seen.any()) devices_.front().what.executor.wait(seen, seconds);
 }
 
+HPO_INLINE void Devices::idle(TuneObserver& observer) {
+    AttemptReservations::Patience all;
+    bool runs = false;
+    for (const SessionDevice& device : devices_) {
+        const auto here = device.reservations.patience();
+        runs = runs || device.reservations.admitted() > 0;
+        if (here.attempts > 0) all.seconds = all.attempts == 0 ? here.seconds : std::min(all.seconds, here.seconds);
+        all.attempts += here.attempts;
+    }
+    const bool wait = !runs && all.attempts > 0;
+    if (wait && !all_wait_) observer.all_wait(all.attempts, all.seconds);
+    all_wait_ = wait;
+    observer.idle();
+}
+
 HPO_INLINE void Devices::interrupt() {
     for (SessionDevice& device : devices_) device.what.executor.interrupt();
 }
