@@ -56,9 +56,9 @@ def language_model(p):
 def draw_language_model(draw):
     return {
         "batch": draw.choice([4, 8, 16, 32]),
-        "length": draw.choice([32, 64, 96, 128]),
-        "width": draw.choice([64, 128, 192, 256]),
-        "layers": draw.randint(1, 4),
+        "length": draw.choice([16, 32, 64, 96]),
+        "width": draw.choice([64, 96, 128, 192]),
+        "layers": draw.randint(1, 3),
         "optimizer": draw.choice(["adam", "sgd", "adagrad"]),
         "dropout": draw.choice([0.0, 0.1]),
         "lr": 10 ** draw.uniform(-5, -2),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A driver's management library with four cards, and a hundred processes on the first, for tests of what reads it.
-// A driver's management library with three cards, and a hundred processes on the first, for tests of what reads it. The small card tells no
+// A driver's management library with four cards, and a hundred processes on the first, for tests of what reads it. The small card tells no
 // events. A test reports an Xid with fake_nvml_report.
 #include <algorithm>
 #include <cstdint>
