@@ -2,6 +2,7 @@
 #include "command_line.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 
@@ -64,7 +65,11 @@ std::vector<std::string> words_of(std::string_view arguments) {
 
 Placeholders placeholders_of(const hpo::TrainerJob& job) {
     Placeholders known;
-    for (const auto& [name, value] : job.params) known.emplace(name, hpo::display_text(value));
+    for (const auto& [name, value] : job.params) {
+        const auto* const number = hpo::get_if<double>(&value);
+        // In full, so that the program gets the very number that the study keeps.
+        known.emplace(name, number && std::isfinite(*number) ? hpo::json_text(value) : hpo::display_text(value));
+    }
     const auto whole = [](const std::optional<std::int64_t>& number) {
         return number ? std::optional{std::to_string(*number)} : std::nullopt;
     };

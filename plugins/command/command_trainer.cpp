@@ -74,6 +74,8 @@ std::vector<std::string> words_for(const hpo::TrainerJob& job, const hpo::Settin
 /// Tells a program on a GPU how much its PyTorch may take: what is reserved for it without the context.
 void limit_allocator(ProgramStart& start, const hpo::TrainerJob& job) {
     if (hpo::is_cpu(job.plan.device) || !job.plan.cap_bytes) return;
+    const auto whole = card_bytes(start.environment);
+    if (whole && *job.plan.cap_bytes >= *whole) return;  // the card itself is the limit
     const std::int64_t bytes = std::max<std::int64_t>(1, *job.plan.cap_bytes - context_bytes_of(job));
     hpo::worker::set_variable(start.environment, "HPO_TORCH_BYTES", std::to_string(bytes));
     limit_torch(start.environment, start.words, bytes);

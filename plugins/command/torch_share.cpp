@@ -59,13 +59,6 @@ std::optional<LibTorchVersion> torch_of(const std::string& interpreter, const En
     return found != known.end() ? found->second : known.emplace(interpreter, ask_for_torch(interpreter, environment)).first->second;
 }
 
-std::optional<std::int64_t> card_bytes(const Environment& environment) {
-    static const std::optional<hpo::device::Nvml> nvml = hpo::device::Nvml::load();
-    if (!nvml) return std::nullopt;
-    const auto card = hpo::device::card_of("cuda:0", nvml->devices(), hpo::worker::card_selection(environment));
-    return card ? std::optional{nvml->occupancy(*card).capacity_bytes} : std::nullopt;
-}
-
 /// What a variable names, in the order in which PyTorch looks.
 std::optional<std::string> settings_of(const Environment& environment) {
     for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
@@ -75,6 +68,13 @@ std::optional<std::string> settings_of(const Environment& environment) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> card_bytes(const Environment& environment) {
+    static const std::optional<hpo::device::Nvml> nvml = hpo::device::Nvml::load();
+    if (!nvml) return std::nullopt;
+    const auto card = hpo::device::card_of("cuda:0", nvml->devices(), hpo::worker::card_selection(environment));
+    return card ? std::optional{nvml->occupancy(*card).capacity_bytes} : std::nullopt;
+}
 
 bool is_python(const std::string& program) {
     std::string_view name{program};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace command {
 /// The interpreter is asked for PyTorch's version once. The driver counts a few per cent more memory than CUDA does, of which the limit is
 /// a share. So the limit is wider by that much.
 void limit_torch(hpo::worker::Environment& environment, const std::vector<std::string>& words, std::int64_t bytes);
+
+/// Bytes of the first card that a program with this environment sees. Nullopt without a driver.
+[[nodiscard]] std::optional<std::int64_t> card_bytes(const hpo::worker::Environment& environment);
 
 /// The environment's settings of the allocator with one more.
 [[nodiscard]] std::string settings_with(const hpo::worker::Environment& environment, const std::string& setting);

@@ -80,7 +80,7 @@ class _Named(_front.Handler):
         else:
             trial = _objective.ObjectiveTrial(_kinds.PlainKinds(), _objective.PlainStudy(words), number, several)
         # As in any study of hpo, a trial that fails ends no study.
-        return _objective.run(self._objective, trial, None, (Exception,), words)
+        return _objective.run(self._objective, trial, None, (BaseException,), words)
 
 
 def _opening(file: str, name: str) -> Dict[str, Any]:

@@ -16,11 +16,31 @@ import warnings
 from collections.abc import Sequence as SequenceOfAnything
 from typing import Any, Callable, Dict, List, Optional, Sequence, SupportsFloat, Tuple, Type
 
-from . import _channel, _kinds
+from . import _channel, _kinds, _share
 from ._errors import HpoError
 from ._json import finite, number_in
 
 _LONGEST_WORD = 64 << 10  # bytes of one datagram
+
+
+def _again(kind: Type[BaseException], arguments: Tuple[Any, ...], state: Dict[str, Any]) -> BaseException:
+    """An exception as it was. Its __init__ may want other arguments than those that it keeps."""
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
+
+
+class _Copied:
+    """Is pickled as the exception that it holds."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        if isinstance(self._error, (OSError, UnicodeError, SyntaxError)):  # these keep more than their arguments
+            return self._error.__reduce__()  # type: ignore[return-value]
+        return _again, (type(self._error), self._error.args, dict(self._error.__dict__))
 
 
 class Words:
@@ -44,7 +64,7 @@ class Words:
     def raised(self, error: BaseException) -> None:
         """Tells the exception itself. If it cannot be copied, a RuntimeError with its type and text."""
         try:
-            data = pickle.dumps(error)
+            data = pickle.dumps(_Copied(error))
             if len(data) > _LONGEST_WORD - 1024 or type(pickle.loads(data)) is not type(error):
                 raise ValueError
         except Exception:
@@ -246,6 +266,10 @@ def run(
         traceback.print_exception(type(error), error, error.__traceback__)
         if not isinstance(error, catch):
             words.raised(error)
+        return 1
+    less = _share.refused()
+    if less:  # with more of the card it would not have gone on with less
+        print(less, file=sys.stderr)
         return 1
     numbers, problem = _numbers_in(value, count)
     if problem:

@@ -27,6 +27,19 @@ def limit_torch() -> None:
     cuda._lazy_call(apply)
 
 
+def refused() -> str:
+    """What PyTorch refused because of the limit, though the program caught it and went on with less. Empty if nothing."""
+    limit = os.environ.get("HPO_TORCH_BYTES", "")
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if not limit.isdigit() or cuda is None or not cuda.is_initialized() or not cuda.memory_stats(0).get("num_ooms", 0):
+        return ""
+    total = cuda.get_device_properties(0).total_memory
+    return (
+        f"CUDA out of memory. The program caught it and went on. GPU 0 has a total capacity of {total / 2**30:.2f} GiB. "
+        f"{int(limit) / 2**30:.2f} GiB allowed"
+    )
+
+
 def _apply(cuda: Any, limit: int) -> None:
     total = cuda.get_device_properties(0).total_memory
     # PyTorch cuts the product down to whole bytes.

@@ -106,6 +106,8 @@ class Named(FrontTest):
             def objective(trial):
                 if trial.number == 0:
                     raise Own
+                if trial.number == 1:
+                    raise SystemExit(0)
                 raise ValueError("mine")
         """, "objective", "--trials", "3")
         self.assertEqual(ran.attempts[0]["said"], [{"pruned": True}])

@@ -47,4 +47,8 @@ TEST_CASE("a command line can hold the trial's parameters and its plan") {
     CHECK(filled("{study} {attempt} [{resume_step}]", known) == "s 2 []");
     CHECK(filled("{trial}", known) == "mine");
     CHECK_FALSE(command::placeholders_of({}).contains("plan.micro_batch"));
+    for (const double exact : {0.1234561668536002, 8.833841612651114e+19, 0.1, -0.0, 5e-324}) {
+        job.params.insert_or_assign("lr", exact);
+        CHECK(std::stod(filled("{lr}", command::placeholders_of(job))) == exact);
+    }
 }

@@ -56,6 +56,18 @@ def _run_the_next_one(folder: str) -> None:
     spec.loader.exec_module(module)
 
 
+def _end_with_hpo_tune(starter: str) -> None:
+    """If hpo-tune is killed before the program reaches optimize, the program would run its study by itself."""
+    if starter != str(os.getppid()):
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, 15, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGTERM
+    if starter != str(os.getppid()):
+        sys.exit("hpo: hpo-tune has ended")
+
+
+_end_with_hpo_tune(os.environ.pop("HPO_FRONT_PID", ""))
 if "HPO_FRONT" in os.environ:
     sys.meta_path.insert(0, _WhenOptunaIsImported())
 _run_the_next_one(os.path.dirname(os.path.abspath(__file__)))

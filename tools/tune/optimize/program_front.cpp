@@ -56,6 +56,7 @@ worker::Environment environment_of(const std::string& socket) {
         worker::set_variable(environment, "PYTORCH_NVML_BASED_CUDA_CHECK", "1");
     worker::set_variable(environment, "PYTHONPATH", python_path(worker::variable(environment, "PYTHONPATH")));
     worker::set_variable(environment, "HPO_FRONT", socket);
+    worker::set_variable(environment, "HPO_FRONT_PID", std::to_string(::getpid()));
     return environment;
 }
 

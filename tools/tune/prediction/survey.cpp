@@ -2,6 +2,9 @@
 #include "tune/prediction/survey.hpp"
 
 #include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
 
 #include "hpo/base/time.hpp"
 #include "hpo/sampler/random.hpp"
@@ -70,10 +73,21 @@ Survey survey(Estimator& estimator, const Settings& settings, const TrainerInfo&
         return true;
     };
     if (!result.sampled) {
-        const auto visit = [&](const ParamSet& params, bool refused) {
-            if (!refused && result.complete) result.complete = examine(params);
-        };
-        (void)for_each_combination(fixed_space, runs, visit);
+        // Not in their order: a program is recorded for the first ones, and these should differ in all parameters.
+        std::vector<ParamSet> all;
+        all.reserve(of);
+        (void)for_each_combination(fixed_space, runs, [&](const ParamSet& params, bool refused) {
+            if (refused) return;
+            all.push_back(params);
+            const Param* const branch = params.find(count.branches_by);
+            if (!branch) return;
+            const auto is_it = [&](const auto& each) { return each.first == branch->value(); };
+            if (std::none_of(result.branches.begin(), result.branches.end(), is_it)) result.branches.push_back({branch->value(), {}});
+        });
+        std::mt19937_64 random;
+        for (std::size_t left = all.size(); left > 1; --left) std::swap(all[left - 1], all[random() % left]);
+        for (std::size_t i = 0; i < all.size() && result.complete; ++i) result.complete = examine(all[i]);
+        std::erase_if(result.branches, [](const auto& each) { return each.second.all() == 0; });
     } else {
         sampler::Random random;
         const History nothing{settings.description().name, {}, {}, {}};

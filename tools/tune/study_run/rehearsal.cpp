@@ -90,7 +90,7 @@ Rehearsal rehearsal_of(const TuneResult& result) {
         if (!is_finished(trial.state) || analysis::is_interrupted(trial)) continue;
         found.out_of_memory += static_cast<std::size_t>(std::ranges::count_if(trial.attempts, ran_out_of_memory));
         const bool fitted = !trial.attempts.empty() && !ran_out_of_memory(trial.attempts.back());
-        if (trial.state == TrialState::fail) {
+        if (trial.state == TrialState::fail || !fitted) {
             (fitted ? found.otherwise : found.refused).push_back(&trial);
             continue;
         }
