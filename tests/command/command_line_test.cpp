@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "command/command_line.hpp"
 
+#include <cstdlib>
+
 #include "support/catch.hpp"
 
 using Catch::Contains;
@@ -49,6 +51,6 @@ TEST_CASE("a command line can hold the trial's parameters and its plan") {
     CHECK_FALSE(command::placeholders_of({}).contains("plan.micro_batch"));
     for (const double exact : {0.1234561668536002, 8.833841612651114e+19, 0.1, -0.0, 5e-324}) {
         job.params.insert_or_assign("lr", exact);
-        CHECK(std::stod(filled("{lr}", command::placeholders_of(job))) == exact);
+        CHECK(std::strtod(filled("{lr}", command::placeholders_of(job)).c_str(), nullptr) == exact);
     }
 }
