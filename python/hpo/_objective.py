@@ -267,9 +267,10 @@ def run(
         if not isinstance(error, catch):
             words.raised(error)
         return 1
-    less = _share.refused()
-    if less:  # with more of the card it would not have gone on with less
-        print(less, file=sys.stderr)
+    refused = _share.refused()
+    if refused:  # with more of the card it would not have gone on with less
+        _channel.channel.say({"memory": refused})
+        print("CUDA out of memory. The program caught it, and went on with less", file=sys.stderr)
         return 1
     numbers, problem = _numbers_in(value, count)
     if problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, Dict, Optional
 
 
 def limit_torch() -> None:
@@ -27,17 +27,13 @@ def limit_torch() -> None:
     cuda._lazy_call(apply)
 
 
-def refused() -> str:
-    """What PyTorch refused because of the limit, though the program caught it and went on with less. Empty if nothing."""
+def refused() -> Optional[Dict[str, int]]:
+    """The limit, if PyTorch refused memory because of it, though the program caught that and went on with less."""
     limit = os.environ.get("HPO_TORCH_BYTES", "")
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if not limit.isdigit() or cuda is None or not cuda.is_initialized() or not cuda.memory_stats(0).get("num_ooms", 0):
-        return ""
-    total = cuda.get_device_properties(0).total_memory
-    return (
-        f"CUDA out of memory. The program caught it and went on. GPU 0 has a total capacity of {total / 2**30:.2f} GiB. "
-        f"{int(limit) / 2**30:.2f} GiB allowed"
-    )
+        return None
+    return {"limit": int(limit), "capacity": int(cuda.get_device_properties(0).total_memory)}
 
 
 def _apply(cuda: Any, limit: int) -> None:

@@ -15,6 +15,7 @@ from heard import HeardTest
 from studies import SOURCES, TOOLS, environment, python_with, run_python
 
 import hpo
+import hpo._share as share
 
 
 class FakeCuda:
@@ -172,6 +173,17 @@ class Share(HeardTest):
             limits = self.limit_of({"HPO_TORCH_BYTES": "250"}, call)
             self.assertEqual(limits, [(0.251, 0)], "a byte more, because PyTorch cuts the product down")
             self.assertEqual(int(limits[0][0] * 1000), 251)
+
+    def test_what_was_refused_is_known_though_the_program_caught_it(self):
+        cuda = types.SimpleNamespace(
+            is_initialized=lambda: True,
+            memory_stats=lambda device: {"num_ooms": self.refused},
+            get_device_properties=lambda device: types.SimpleNamespace(total_memory=1000),
+        )
+        with mock.patch.dict(sys.modules, torch=types.SimpleNamespace(cuda=cuda)):
+            for limit, self.refused, expected in (("250", 1, {"limit": 250, "capacity": 1000}), ("250", 0, None), ("", 1, None)):
+                with mock.patch.dict(os.environ, HPO_TORCH_BYTES=limit):
+                    self.assertEqual(share.refused(), expected)
 
     def test_without_a_reservation_it_is_not_limited(self):
         self.assertEqual(self.limit_of({}, hpo.trial), [])
