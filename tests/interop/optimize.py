@@ -145,10 +145,19 @@ try:
 except ZeroDivisionError as error:
     print("raised", json.dumps(str(error)))
 print("count", len(study.trials))
+def flaky(trial):
+    trial.suggest_categorical("a", ["the only one"])
+    if trial.number < 12:
+        raise ConnectionError
+    return 1.0
+other = optuna.create_study()
+other.optimize(flaky, catch=(ConnectionError,), n_trials=14)
+print("caught", json.dumps([trial.state.name for trial in other.trials].count("FAIL")), len(other.trials))
 """,
         "--workers",
         "1",
     )
+    assert "caught 12 14" in ran.out, ran.out  # equal failures end no study if the program catches them
     assert ran.said("seen") == [[0, "COMPLETE"], [1, "COMPLETE"], [2, "FAIL"], [3, "COMPLETE"], [4, "COMPLETE"]], ran.out
     assert ran.said("first") == [{"x": 8}, {"asked": True}, "me"]
     assert ran.said("raised") == "division by zero"
