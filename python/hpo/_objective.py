@@ -38,9 +38,20 @@ class _Copied:
         self._error = error
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        if isinstance(self._error, (OSError, UnicodeError, SyntaxError)):  # these keep more than their arguments
-            return self._error.__reduce__()  # type: ignore[return-value]
         return _again, (type(self._error), self._error.args, dict(self._error.__dict__))
+
+
+def _pickled(error: BaseException) -> bytes:
+    """The exception as bytes that give it back. Raises ValueError if there are none."""
+    for each in (error, _Copied(error)):  # the built-in ones keep more than their arguments
+        try:
+            data = pickle.dumps(each)
+            again = pickle.loads(data)
+            if type(again) is type(error) and again.args == error.args:
+                return data
+        except Exception:
+            pass
+    raise ValueError("it cannot be copied")
 
 
 class Words:
@@ -64,10 +75,10 @@ class Words:
     def raised(self, error: BaseException) -> None:
         """Tells the exception itself. If it cannot be copied, a RuntimeError with its type and text."""
         try:
-            data = pickle.dumps(_Copied(error))
-            if len(data) > _LONGEST_WORD - 1024 or type(pickle.loads(data)) is not type(error):
+            data = _pickled(error)
+            if len(data) > _LONGEST_WORD - 1024:
                 raise ValueError
-        except Exception:
+        except ValueError:
             text = "".join(traceback.format_exception_only(type(error), error)).strip()
             data = pickle.dumps(RuntimeError(text[:8192]))
         told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
