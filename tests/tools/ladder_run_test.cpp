@@ -25,11 +25,11 @@ TEST_CASE("a ladder recovers trials, and hpo-analyze failures counts what its ru
     const auto told = run_command(workshop, {tool("hpo-analyze"), "failures", "--study", "oom_once_above"});
     CHECK(told.status == 0);
     CHECK_THAT(told.out,
-               Contains("What the rungs of recovery did") && Contains("     2       2  shrink_micro_batch  out_of_memory (neighbour)"));
+               Contains("What the rungs of recovery did") && Contains("     2       2  shrink_micro_batch  out_of_memory (capacity)"));
     for (const char* page : {"oom", "memory"}) {
         const auto shown = run_command(workshop, {tool("hpo-analyze"), page, "--study", "oom_once_above"});
         CHECK_THAT(shown.out,
-                   Contains("What the rungs of recovery did") && Contains("     2       2  shrink_micro_batch  out_of_memory (neighbour)"));
+                   Contains("What the rungs of recovery did") && Contains("     2       2  shrink_micro_batch  out_of_memory (capacity)"));
         const auto json = run_command(workshop, {tool("hpo-analyze"), page, "--study", "oom_once_above", "--json"});
         CHECK_THAT(json.out, Contains(R"("rung": "shrink_micro_batch")"));
     }

@@ -191,11 +191,11 @@ return hpo.study { name = "pruned", trainer = "fault",
         return run_command(workshop, {tool("hpo-tune"), "run", "pruned.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress",
                                       "plain", "--fix", "fault=" + fault, "--trials", trials});
     };
-    CHECK_THAT(run("oom_text", "1").error, Contains("trial 0: failed, ") && Contains("; too large for my card ("));  // by a neighbour
+    CHECK_THAT(run("oom_text", "1").error, Contains("trial 0: pruned, infeasible: ") && Contains("too large for my card ("));
     CHECK_THAT(run("throw", "2").error, Contains("trial 1: pruned: no luck with trainer_error ("));
     hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
     const auto trials = snapshot.trials(snapshot.studies().at(0));
     REQUIRE(trials.size() == 2);
-    CHECK_FALSE(trials[0].user_attributes.contains("prune_reason"));
+    CHECK(trials[0].user_attributes.at("prune_reason") == "\"too large for my card\"");
     CHECK(trials[1].user_attributes.at("prune_reason") == "\"no luck with trainer_error\"");
 }
