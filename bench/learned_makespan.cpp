@@ -13,7 +13,7 @@
 // - A trial that needs more than its reservation is ended at its peak, and comes back with half as much again, or with all it was seen to
 //   need, if that is more. One that needs more than the device is ended, and does not come back.
 // - Neither packer runs what it refuses. The packer that knows every peak refuses all that do not fit.
-// Then come the recorded peaks of three real programs (tests/data/program_peaks), in as many random orders, without noise.
+// Then come the recorded peaks of two real programs (tests/data/program_peaks), in as many random orders, without noise.
 // The columns "told" are of a guard that is told the law and the noise before the first trial, and decides by the same rules: no guard that
 // does not see the noise beforehand can know more.
 // The columns "2nd" are of a study that begins with 60 attempts of another study of the same program, which ran alone.
@@ -138,6 +138,14 @@ struct Result {
     int out_of_memory = 0;  ///< of these
     int beyond_device = 0;  ///< of these, with the whole device
     int refused_that_fit = 0;
+
+    /// Adds the attempts of another study; the minutes are each study's own.
+    void add(const Result& other) {
+        launched += other.launched;
+        out_of_memory += other.out_of_memory;
+        beyond_device += other.beyond_device;
+        refused_that_fit += other.refused_that_fit;
+    }
 };
 
 /// Runs the jobs. `reservation(job)` returns bytes, or more than the capacity for a job that is refused. `started(job)` hears of an
@@ -359,9 +367,7 @@ void print_real(long seeds, long first) {
         for (long seed = first; seed < first + seeds; ++seed) {
             const Workload work = workload(runs, static_cast<std::uint64_t>(seed));
             const Result learned = run_learned(work, {});
-            all.launched += learned.launched;
-            all.out_of_memory += learned.out_of_memory;
-            all.refused_that_fit += learned.refused_that_fit;
+            all.add(learned);
             ratio += learned.minutes / run_knowing(work).minutes;
         }
         std::printf("%-16s  %8d  %6d  %8.2f  %12d  %12.2f\n", std::string{name}.c_str(), all.launched, all.out_of_memory,
@@ -420,12 +426,6 @@ int main(int argc, char** argv) {
         Result all, told, second;
         Errors errors;
         double ratio = 0, told_ratio = 0, second_ratio = 0;
-        const auto add = [](Result& sum, const Result& one) {
-            sum.launched += one.launched;
-            sum.out_of_memory += one.out_of_memory;
-            sum.beyond_device += one.beyond_device;
-            sum.refused_that_fit += one.refused_that_fit;
-        };
         for (long seed = first; seed < first + seeds; ++seed) {
             const Workload work = workload(law, static_cast<std::uint64_t>(seed));
             constexpr std::size_t known = 60;
@@ -434,9 +434,9 @@ int main(int argc, char** argv) {
             const Result learned = run_learned(work, {}), knows_law = run_told(work, law);
             const Result begun_with_others = run_learned(work, after(before, known).seen);
             const double best = run_knowing(work).minutes;
-            add(all, learned);
-            add(told, knows_law);
-            add(second, begun_with_others);
+            all.add(learned);
+            told.add(knows_law);
+            second.add(begun_with_others);
             second_ratio += begun_with_others.minutes / best;
             ratio += learned.minutes / best;
             told_ratio += knows_law.minutes / best;

@@ -79,6 +79,7 @@ void Attempt::read_rest() {
 void Attempt::read_all() {
     output_log_.new_round();
     error_log_.new_round();
+    // Reports first, as OutputLog::survived wants it.
     reports_.read([this](std::string_view line, bool whole) { hear_line(line, whole); });
     output_.read([this](std::string_view line, bool whole) {
         if (whole && line.starts_with(line_mark)) hear_line(line.substr(line_mark.size()), whole);

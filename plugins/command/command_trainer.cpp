@@ -78,7 +78,7 @@ void limit_allocator(ProgramStart& start, const hpo::TrainerJob& job) {
     if (whole && *job.plan.cap_bytes >= *whole) return;  // the card itself is the limit
     const std::int64_t bytes = std::max<std::int64_t>(1, *job.plan.cap_bytes - context_bytes_of(job));
     hpo::worker::set_variable(start.environment, "HPO_TORCH_BYTES", std::to_string(bytes));
-    limit_torch(start.environment, start.words, bytes);
+    if (whole) limit_torch(start.environment, start.words, {.bytes = bytes, .of = *whole});
 }
 
 /// Lets a program that calls study.optimize run one trial with the job's parameters, which nobody hears

@@ -15,10 +15,10 @@
 
 #include "hpo/allocator/settings.hpp"
 #include "hpo/base/error.hpp"
-#include "hpo/device/nvml.hpp"
-#include "hpo/device/visible_cards.hpp"
 #include "hpo/worker/descriptor.hpp"
+#include "hpo/worker/supervisor/device_now.hpp"
 #include "hpo/worker/supervisor/process.hpp"
+#include "tree_memory.hpp"
 
 namespace command {
 namespace {
@@ -70,10 +70,8 @@ std::optional<std::string> settings_of(const Environment& environment) {
 }  // namespace
 
 std::optional<std::int64_t> card_bytes(const Environment& environment) {
-    static const std::optional<hpo::device::Nvml> nvml = hpo::device::Nvml::load();
-    if (!nvml) return std::nullopt;
-    const auto card = hpo::device::card_of("cuda:0", nvml->devices(), hpo::worker::card_selection(environment));
-    return card ? std::optional{nvml->occupancy(*card).capacity_bytes} : std::nullopt;
+    const auto card = first_card(environment);
+    return card ? std::optional{hpo::worker::supervisor::driver()->occupancy(*card).capacity_bytes} : std::nullopt;
 }
 
 bool is_python(const std::string& program) {
@@ -89,15 +87,14 @@ std::string settings_with(const Environment& environment, const std::string& set
     return before + (before.empty() ? "" : ",") + setting;
 }
 
-void limit_torch(Environment& environment, const std::vector<std::string>& words, std::int64_t bytes) {
+void limit_torch(Environment& environment, const std::vector<std::string>& words, const CardShare& allowed) {
     constexpr double wider = 1.03;
     if (words.empty() || !is_python(words.front())) return;
     if (const auto settings = settings_of(environment); settings && settings->find(key) != std::string::npos) return;
     const auto version = torch_of(words.front(), environment);
     if (!version || *version < first_version) return;
-    const auto total = card_bytes(environment);
-    const double share = total && *total > 0 ? wider * static_cast<double>(bytes) / static_cast<double>(*total) : 1;
-    if (share >= 1) return;
+    const double share = wider * static_cast<double>(allowed.bytes) / static_cast<double>(allowed.of);
+    if (!(share < 1)) return;
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), share, std::chars_format::fixed, 6).ptr;
     hpo::worker::set_variable(environment, "PYTORCH_ALLOC_CONF",

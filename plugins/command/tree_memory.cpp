@@ -14,7 +14,7 @@
 #include "hpo/core/device_word.hpp"
 #include "hpo/device/visible_cards.hpp"
 #include "hpo/worker/descriptor.hpp"
-#include "hpo/worker/environment.hpp"
+#include "hpo/worker/supervisor/device_now.hpp"
 #include "process_parent.hpp"
 
 namespace command {
@@ -61,10 +61,13 @@ std::vector<pid_t> process_tree(pid_t root) {
     return tree;
 }
 
+std::optional<hpo::device::NvidiaDevice> first_card(const hpo::worker::Environment& environment) {
+    const auto& driver = hpo::worker::supervisor::driver();
+    return driver ? hpo::device::card_of("cuda:0", driver->devices(), hpo::worker::card_selection(environment)) : std::nullopt;
+}
+
 TreeMemory::TreeMemory(pid_t root, const std::string& device) : root_{root}, host_{hpo::is_cpu(device)} {
-    if (host_) return;
-    nvml_ = hpo::device::Nvml::load();
-    if (nvml_) card_ = hpo::device::card_of("cuda:0", nvml_->devices(), hpo::worker::card_selection(hpo::worker::inherited_environment()));
+    if (!host_) card_ = first_card(hpo::worker::inherited_environment());
 }
 
 std::optional<std::int64_t> TreeMemory::now() const {
@@ -76,7 +79,7 @@ std::optional<std::int64_t> TreeMemory::now() const {
         return bytes.value_or(0) > 0 ? bytes : std::nullopt;
     }
     if (!card_) return std::nullopt;
-    for (const auto& process : nvml_->occupancy(*card_).processes) {
+    for (const auto& process : hpo::worker::supervisor::driver()->occupancy(*card_).processes) {
         if (std::find(tree.begin(), tree.end(), static_cast<pid_t>(process.pid)) != tree.end()) bytes = bytes.value_or(0) + process.bytes;
     }
     return bytes;

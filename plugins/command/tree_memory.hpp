@@ -8,12 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "hpo/device/nvml.hpp"
+#include "hpo/device/nvidia_device.hpp"
+#include "hpo/worker/environment.hpp"
 
 namespace command {
 
 /// The process and all its descendants. A descendant whose parent ended counts, because the keeper of a program adopts it.
 [[nodiscard]] std::vector<pid_t> process_tree(pid_t root);
+
+/// The first card that a program with this environment sees. Nullopt without a driver.
+[[nodiscard]] std::optional<hpo::device::NvidiaDevice> first_card(const hpo::worker::Environment& environment);
 
 /// What a program takes of its device, seen from outside.
 ///
@@ -30,7 +34,6 @@ public:
 private:
     pid_t root_;
     bool host_;
-    std::optional<hpo::device::Nvml> nvml_;
     std::optional<hpo::device::NvidiaDevice> card_;
 };
 

@@ -24,7 +24,7 @@ TEST_CASE("a program that is no Python with a PyTorch is started as it is") {
     const Environment before{"PATH=/usr/bin:/bin", "PYTORCH_ALLOC_CONF=expandable_segments:True"};
     for (const auto& words : {std::vector<std::string>{}, {"sh", "-c", "true"}, {"/no/such/python3", "train.py"}}) {
         Environment environment = before;
-        command::limit_torch(environment, words, 1 << 20);
+        command::limit_torch(environment, words, {.bytes = 1 << 20, .of = 1 << 30});
         CHECK(environment == before);
     }
 }

@@ -49,41 +49,35 @@ Survey survey(Estimator& estimator, const Settings& settings, const TrainerInfo&
     result.sampled =
         !count.exact || std::any_of(count.continuous.begin(), count.continuous.end(), stays_open) || count.combinations > limits.most;
     const std::uint64_t runs = limits.most + count.refused;
-    std::uint64_t of = limits.draws;
+    std::vector<ParamSet> all;
     if (!result.sampled) {
-        const Enumerated found = for_each_combination(fixed_space, runs, [](const ParamSet&, bool) {});
-        result.sampled = !found.complete;
-        if (found.complete) of = found.accepted;
+        const auto keep = [&](const ParamSet& params, bool refused) {
+            if (!refused) all.push_back(params);
+        };
+        result.sampled = !for_each_combination(fixed_space, runs, keep).complete;
     }
+    const std::uint64_t of = result.sampled ? limits.draws : all.size();
     for (const auto& [name, value] : fixed) result.never_asked.push_back(name);
+    const auto counts_of = [&](const Value& value) -> FitCounts& {
+        auto found = std::find_if(result.branches.begin(), result.branches.end(), [&](const auto& each) { return each.first == value; });
+        if (found == result.branches.end()) found = result.branches.insert(found, {value, FitCounts{}});
+        return found->second;
+    };
     /// False when time is up.
     const auto examine = [&](const ParamSet& params) {
         if (watch.seconds() >= limits.seconds) return false;
         const Fit fit = estimator.fit(params);
         result.counts.add(fit);
         std::erase_if(result.never_asked, [&](const std::string& name) { return params.find(name) != nullptr; });
-        if (const Param* branch = params.find(count.branches_by)) {
-            const Value value = branch->value();
-            auto found =
-                std::find_if(result.branches.begin(), result.branches.end(), [&](const auto& each) { return each.first == value; });
-            if (found == result.branches.end()) found = result.branches.insert(found, {value, FitCounts{}});
-            found->second.add(fit);
-        }
+        if (const Param* branch = params.find(count.branches_by)) counts_of(branch->value()).add(fit);
         if (limits.progress) limits.progress(result, of);
         return true;
     };
     if (!result.sampled) {
+        for (const ParamSet& params : all) {
+            if (const Param* const branch = params.find(count.branches_by)) (void)counts_of(branch->value());
+        }
         // Not in their order: a program is recorded for the first ones, and these should differ in all parameters.
-        std::vector<ParamSet> all;
-        all.reserve(of);
-        (void)for_each_combination(fixed_space, runs, [&](const ParamSet& params, bool refused) {
-            if (refused) return;
-            all.push_back(params);
-            const Param* const branch = params.find(count.branches_by);
-            if (!branch) return;
-            const auto is_it = [&](const auto& each) { return each.first == branch->value(); };
-            if (std::none_of(result.branches.begin(), result.branches.end(), is_it)) result.branches.push_back({branch->value(), {}});
-        });
         std::mt19937_64 random;
         for (std::size_t left = all.size(); left > 1; --left) std::swap(all[left - 1], all[random() % left]);
         for (std::size_t i = 0; i < all.size() && result.complete; ++i) result.complete = examine(all[i]);

@@ -55,6 +55,7 @@ void StudyRun::hand_study_to_program() {
         tune_.trials = call_.trials ? done + *call_.trials : endless_trials;
     }
     if (!tune_.time_seconds) tune_.time_seconds = call_.seconds;
+    // Who catches exceptions wants the study to go on.
     if (call_.catches && !own_front_ && settings_.all().at("breaker").origin == "default") tune_.breaker = 0;
     tune_.enough = [this] { return front_->wants_stop(); };
 }

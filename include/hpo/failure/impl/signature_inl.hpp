@@ -61,7 +61,7 @@ HPO_INLINE std::size_t path_length(std::string_view text) {
     return is_file && (is_letter(path[0]) || is_digit(path[0])) ? path.size() : 0;
 }
 
-/// The same of an identifier of 32 hexadecimal digits, with hyphens or without (RFC 4122), or of 40 and more.
+/// The same of an identifier of 32 hexadecimal digits or more, with hyphens (RFC 4122) or without.
 HPO_INLINE std::size_t identifier_length(std::string_view text) {
     std::size_t length = 0, digits = 0, decimal = 0;
     for (; length < text.size(); ++length) {

@@ -44,6 +44,12 @@ concept HasArguments = requires {
     R::arguments(AnyArgument{});
 };
 
+/// A rung whose arguments must fit each other.
+template <class R>
+concept HasRequirement = requires(const R& rung) {
+    { rung.unmet(std::size_t{}) } -> std::same_as<std::string_view>;
+};
+
 /// Reads a number of times, or a duration in seconds.
 template <class T>
 std::optional<T> read_argument(std::string_view text) {
@@ -86,9 +92,9 @@ KnownRung known_rung() {
                         rung.*member = *value;
                     });
                 }
-                if constexpr (std::is_same_v<R, Wait>) {
-                    if (texts.size() > 1 && rung.interval_seconds > rung.timeout_seconds)
-                        throw bad_value("rungs", "'" + word + "'", "an interval of at most the timeout");
+                if constexpr (HasRequirement<R>) {
+                    if (const std::string_view expected = rung.unmet(texts.size()); !expected.empty())
+                        throw bad_value("rungs", "'" + word + "'", expected);
                 }
                 return any_rung(std::move(rung));
             }};

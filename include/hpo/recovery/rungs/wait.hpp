@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -20,6 +21,10 @@ struct Wait {
         argument("interval", &Wait::interval_seconds);
     }
 
+    /// What its arguments should be and are not, if the first `given` of them were given. Empty: nothing is wrong.
+    [[nodiscard]] std::string_view unmet(std::size_t given) const {
+        return given > 1 && interval_seconds > timeout_seconds ? "an interval of at most the timeout" : "";
+    }
     /// True if the device would be too small for it even if it were free.
     [[nodiscard]] static bool exceeds_device(const FailedAttempt& failed) {
         const auto& capacity = failed.failure.memory.capacity ? failed.failure.memory.capacity : failed.attempt.capacity_bytes;
