@@ -38,7 +38,14 @@ struct News {
     pid_t program;
     int wait_status;             ///< in the first message of a forked keeper: its own process id
     std::int64_t peak_resident;  ///< bytes; of a forked program: what it has grown by, or -1 if it was ended because its parent has gone
+    std::int64_t ended_at;       ///< nanoseconds of CLOCK_MONOTONIC; 0: it runs, or was killed with the keeper's other children
 };
+
+std::int64_t monotonic_now() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 // Between fork and exec of a process with threads, only functions that are safe in a signal handler may be called. So nothing below takes
 // memory.
@@ -185,7 +192,7 @@ struct Prepared {
     std::array kept{news, life, signals};
     std::sort(kept.begin(), kept.end());
     close_all_but(kept);
-    News told{program, 0, 0};
+    News told{program, 0, 0, 0};
     write_all(news, &told, sizeof told);
     bool ended = program < 0;
     const auto reaped = [&](pid_t gone, int status, const struct rusage& usage) {
@@ -193,6 +200,7 @@ struct Prepared {
         ended = true;
         told.wait_status = status;
         told.peak_resident = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+        told.ended_at = monotonic_now();
     };
     while (!ended) {
         std::array<pollfd, 2> watched{{{signals, POLLIN, 0}, {life, POLLIN, 0}}};
@@ -337,6 +345,7 @@ ProgramEnd KeptProgram::wait() {
     else end.signal = WTERMSIG(told.wait_status);
     if (told.peak_resident > 0) end.peak_resident = told.peak_resident;
     end.was_orphaned = told.peak_resident < 0;
+    if (told.ended_at > 0) end.idle_seconds = std::max(0.0, static_cast<double>(monotonic_now() - told.ended_at) / 1e9);
     return end;
 }
 

@@ -21,6 +21,7 @@ struct ProgramEnd {
     /// Bytes: the largest peak of the program and of the children that it waited for. The kernel counts from the fork, so of a program
     /// that is started it is at least what the worker was then.
     std::optional<std::int64_t> peak_resident{};
+    double idle_seconds = 0;         ///< since its end, when `wait` returned: this process may have waited for somebody else meanwhile
     bool keeper_was_killed = false;  ///< somebody killed the keeper, so the program was ended; neither status nor signal is known
     bool was_orphaned = false;       ///< the keeper ended this copy, because the program that it is a copy of has gone
 };

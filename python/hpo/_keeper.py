@@ -18,7 +18,7 @@ from typing import Callable, Iterable, List, Optional
 from . import _request, _signals
 from ._request import Request
 
-_NEWS = struct.Struct("<iiq")  # the copy, the keeper or the wait status, bytes
+_NEWS = struct.Struct("<iiqq")  # the copy, the keeper or the wait status, bytes, the monotonic clock at its end in ns
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ORPHANED = -1  # in place of bytes: the copy was ended because the program has gone
 
@@ -211,7 +211,7 @@ class Keeper:
         return True
 
     def _keep(self, keeper: int) -> None:
-        self._ended, self._status, self._most, self._orphaned = False, 0, 0, False
+        self._ended, self._status, self._most, self._orphaned, self._ended_at = False, 0, 0, False, 0
         self._tell(keeper, 0)
         self._wait()
         self._end_children()
@@ -241,7 +241,7 @@ class Keeper:
 
     def _tell(self, second: int, size: int) -> None:
         try:
-            os.write(self._news, _NEWS.pack(self._child, second, size))
+            os.write(self._news, _NEWS.pack(self._child, second, size, self._ended_at))
         except OSError:
             pass  # nobody wants to know
 
@@ -256,6 +256,7 @@ class Keeper:
                 return True
             if gone == self._child:
                 self._ended, self._status, self._most = True, status, usage.ru_maxrss * 1024
+                self._ended_at = time.monotonic_ns()
 
     def _wait(self) -> None:
         poller = select.poll()

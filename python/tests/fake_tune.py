@@ -27,7 +27,7 @@ import threading
 import time
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
-NEWS = struct.Struct("<iiq")
+NEWS = struct.Struct("<iiqq")
 
 
 def lines_in(heard):
@@ -81,7 +81,7 @@ class Attempt:
                     for each in said:
                         self.hear(each)
                 elif name == "news" and self.child is None and len(self.kept["news"]) >= NEWS.size:
-                    self.child, self.keeper, _ = NEWS.unpack(self.kept["news"][: NEWS.size])
+                    self.child, self.keeper, _, _ = NEWS.unpack(self.kept["news"][: NEWS.size])
                     if self.tune.options.close_life_after is not None:
                         threading.Timer(self.tune.options.close_life_after, self.close_life).start()
         for each in self.mine.values():
@@ -90,7 +90,7 @@ class Attempt:
         if self.process is not None:
             self.status = self.process.wait()
         elif len(self.kept["news"]) == 2 * NEWS.size:
-            _, status, self.peak = NEWS.unpack(self.kept["news"][NEWS.size :])
+            _, status, self.peak, _ = NEWS.unpack(self.kept["news"][NEWS.size :])
             self.status = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
     def close_life(self):

@@ -17,7 +17,7 @@ import unittest
 from hpo import _request
 from studies import environment
 
-NEWS = struct.Struct("<iiq")
+NEWS = struct.Struct("<iiqq")
 NAMES = ("stdout", "stderr", "reports", "answers", "news", "life")
 
 # A program that makes a copy for each request. `run` is what a copy does.
@@ -59,6 +59,7 @@ class Copy:
     """A request for a copy, and its pipes."""
 
     def __init__(self, path, environment_of_copy=(), pieces=False):
+        self.begun = time.monotonic_ns()
         pipes = {name: os.pipe() for name in NAMES}
         self.ends = {name: pipe[1 if name in ("answers", "life") else 0] for name, pipe in pipes.items()}
         theirs = {name: pipe[0 if name in ("answers", "life") else 1] for name, pipe in pipes.items()}
@@ -73,12 +74,12 @@ class Copy:
                 time.sleep(0.001)
         for each in theirs.values():
             os.close(each)
-        self.child, self.keeper, _ = self.news()
+        self.child, self.keeper, _, _ = self.news()
 
     def news(self):
         """What the keeper says next. Nothing if it has gone."""
         told = os.read(self.ends["news"], NEWS.size)
-        return NEWS.unpack(told) if told else (None, None, None)
+        return NEWS.unpack(told) if told else (None, None, None, None)
 
     def read(self, name):
         """All that the copy and its children write there."""
@@ -92,9 +93,11 @@ class Copy:
 
     def end(self):
         """The status of the copy, and its peak in bytes. Then all pipes are closed."""
-        child, status, peak = self.news()
+        child, status, peak, ended_at = self.news()
         assert child in (self.child, None), (child, self.child)
-        assert self.news() == (None, None, None)
+        if child is not None and os.WIFEXITED(status) and peak >= 0:  # it ended by itself
+            assert self.begun <= ended_at <= time.monotonic_ns(), (self.begun, ended_at)
+        assert self.news() == (None, None, None, None)
         for name in list(self.ends):
             self.close(name)
         return status, peak
@@ -246,7 +249,7 @@ class Forks(unittest.TestCase):
             os.kill(copy.keeper, number)
         os.kill(copy.keeper, signal.SIGKILL)
         self.assertTrue(wait_until(lambda: not exists(copy.child)))
-        self.assertEqual(copy.news(), (None, None, None))
+        self.assertEqual(copy.news(), (None, None, None, None))
         for each in pids:
             if exists(each):
                 os.kill(each, signal.SIGKILL)  # of a killed keeper, only the copy itself ends

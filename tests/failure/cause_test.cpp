@@ -95,6 +95,20 @@ TEST_CASE("the process's own cap is the cause when it is what fired") {
     CHECK(diagnosis.evidence ==
           "asked for 128.00 MiB with 11.78 GiB reserved, and the process may take only 11.85 GiB of 23.69 GiB; 11.05 GiB of the device are "
           "free");
+    // Without the cap it would not fit, either.
+    const auto too_large = hpo::diagnose_oom(failure(
+        "CUDA out of memory. Tried to allocate 16.00 GiB (GPU 0; 23.69 GiB total capacity; 9.72 GiB already allocated; 11.05 GiB free; "
+        "11.85 GiB allowed; 9.78 GiB reserved in total by PyTorch)"));
+    CHECK(too_large.cause == OomCause::capacity);
+    CHECK(too_large.evidence ==
+          "asked for 16.00 GiB with 9.78 GiB reserved, and the whole device has 23.69 GiB; the process might take only 11.85 GiB");
+    hpo::Failure ended;  // by who watched it
+    ended.kind = hpo::FailureKind::out_of_memory;
+    ended.message = "out of memory: the program took 700 MiB of its device, more than the 400 MiB that it may take, so hpo ended it";
+    ended.memory.reserved = std::int64_t{700} << 20U;
+    ended.memory.limit = std::int64_t{400} << 20U;
+    CHECK(hpo::diagnose_oom(ended, {.capacity = std::int64_t{800} << 20U}).cause == OomCause::limit);
+    CHECK(hpo::diagnose_oom(ended, {.capacity = std::int64_t{600} << 20U}).cause == OomCause::capacity);
     // The cap is far away here: the card itself is full.
     CHECK(cause_of("CUDA out of memory. Tried to allocate 128.00 MiB (GPU 0; 23.69 GiB total capacity; 22.50 GiB already allocated; 64.00 "
                    "MiB free; 23.60 GiB allowed; 22.60 GiB reserved in total by PyTorch)") == OomCause::capacity);

@@ -48,6 +48,7 @@ struct AttemptOutcome {
     std::string log;             ///< what the attempt wrote; a long log is cut in the middle
     std::int64_t worker_pid = 0;
     double seconds = 0;
+    double idle_seconds = 0;  ///< at the end, in which nothing of the attempt ran any more; the worker takes them off `seconds`
 };
 
 }  // namespace hpo

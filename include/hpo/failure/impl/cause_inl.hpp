@@ -91,8 +91,13 @@ HPO_INLINE OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& c
 
     const auto held = m.reserved ? m.reserved : m.allocated;
     if (m.limit && (!held || *held + request > *m.limit) && (!m.capacity || *m.limit < *m.capacity)) {
-        return {OomCause::limit, asked + (m.reserved ? " with " + format_bytes(*m.reserved) + " reserved" : "") +
-                                     ", and the process may take only " + format_bytes(*m.limit) +
+        const std::string beside = m.reserved ? " with " + format_bytes(*m.reserved) + " reserved" : "";
+        const std::int64_t own = (m.allocated ? *m.allocated : m.reserved.value_or(0)) - f.held_before;
+        if (m.capacity && own + request > *m.capacity) {  // a larger limit would not help
+            return {OomCause::capacity, asked + beside + ", and the whole device has " + format_bytes(*m.capacity) +
+                                            "; the process might take only " + format_bytes(*m.limit)};
+        }
+        return {OomCause::limit, asked + beside + ", and the process may take only " + format_bytes(*m.limit) +
                                      (m.capacity ? " of " + format_bytes(*m.capacity) : "") +
                                      (m.free ? "; " + format_bytes(*m.free) + " of the device are free" : "")};
     }

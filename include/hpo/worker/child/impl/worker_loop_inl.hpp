@@ -187,7 +187,8 @@ void WorkerLoop::attempt(const TrainerJob& job, Work&& work) {
     const std::optional<MemoryMark> held_cache = progress_.leaks().held_cache();
     if (held_cache) outcome.memory.push_back(*held_cache);
     outcome.worker_pid = ::getpid();
-    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    outcome.seconds = std::max(0.0, elapsed - outcome.idle_seconds);
     const std::optional<MemoryMark> growth = host_growth_.see_this_process(outcome.seconds);
     if (growth) outcome.memory.push_back(*growth);
     complete_values(outcome, job);
