@@ -5,15 +5,14 @@
 //
 //   learned_makespan [SEEDS=20] [FIRST=1] [NOISE=10]     noise in per cent
 //
-// - The five kinds and their parameters are in tests/memory/simulated_programs.hpp. A peak is the law's times exp(N(0, NOISE)). The device
-// is
-//   so large that three proposals of ten exceed it. Of those, nothing but the refusal is ever seen.
+// - The five kinds and their parameters are in tests/memory/simulated_programs.hpp. A peak is the law's times exp(N(0, NOISE)).
+//   The device is so large that three proposals of ten exceed it. Of those, nothing but the refusal is ever seen.
 // - A trial takes exp(N(0, 0.5)) minutes alone, whatever runs beside it, and reaches its peak after three tenths of that.
 // - At most eight trials are on the device or wait for it, in their order; a later one may start where an earlier one does not fit.
 // - A trial that needs more than its reservation is ended at its peak, and comes back with half as much again, or with all it was seen to
-//   need, if that is more. One that needs more than the device is ended, and does not come back.
+//   need, if that is more. One that was seen to need more than the device does not come back.
 // - Neither packer runs what it refuses. The packer that knows every peak refuses all that do not fit.
-// Then come the recorded peaks of two real programs (tests/data/program_peaks), in as many random orders, without noise.
+// Then come the recorded peaks of three real programs (tests/data/program_peaks), in as many random orders, without noise.
 // The columns "told" are of a guard that is told the law and the noise before the first trial, and decides by the same rules: no guard that
 // does not see the noise beforehand can know more.
 // The columns "2nd" are of a study that begins with 60 attempts of another study of the same program, which ran alone.
@@ -205,7 +204,7 @@ Result run(const Workload& work, Reservation&& reservation, Started&& started, E
         running.erase(first);
         result.minutes = now = done.end;
         ended(*done.job, done.reserved, done.fits);
-        if (!done.fits && done.reserved < capacity)
+        if (!done.fits && done.job->need <= capacity)
             waiting.insert(waiting.begin(), {done.job, std::min(capacity, std::max(1.5 * done.reserved, done.job->need))});
     }
 }

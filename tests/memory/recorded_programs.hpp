@@ -22,7 +22,7 @@ struct RecordedRun {
 };
 
 /// The real programs whose runs are in tests/data/program_peaks.
-inline constexpr std::string_view recorded_programs[] = {"networks", "kernel_ridge"};
+inline constexpr std::string_view recorded_programs[] = {"networks", "kernel_ridge", "language_model"};
 
 /// The runs of one of them. Texts, and whole numbers of few values, are choices; other whole numbers a range; real ones a range of their
 /// logarithm.
