@@ -14,7 +14,7 @@ def limit_torch() -> None:
     Nothing here imports PyTorch or initialises CUDA. Where PyTorch is not imported yet, its environment may limit it.
     """
     limit = os.environ.get("HPO_TORCH_BYTES", "")
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    cuda: Any = getattr(sys.modules.get("torch"), "cuda", None)
     if not limit.isdigit() or not hasattr(cuda, "_lazy_call"):
         return
 

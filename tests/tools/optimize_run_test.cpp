@@ -248,6 +248,8 @@ TEST_CASE("a program hears why its study is refused, whatever is wrong with the 
     const Workshop folder;
     const auto [options, problem] = GENERATE(table<std::vector<std::string>, std::string>(
         {{{"--sampler", "nonsense"}, "--sampler: unknown sampler 'nonsense'"},
+         {{"--sampler", "optuna:seed=1"},
+          "--sampler: got 'optuna:seed=1'; expected optuna without options; the program's sampler has its own"},
          {{"--log", "run.log", "--log-size", "1KiB"}, "--log-size: got '1KiB'; expected at least 4KiB"},
          {{"--log", "/nonexistent/run.log"}, "--log"}}));
     const auto ran = run_caller(folder, options);
@@ -287,6 +289,10 @@ TEST_CASE("what cannot be run says which objective it is, and what would be righ
     refused({"train.py"}, "a program goes behind --: hpo-tune run -- python train.py; for an objective in it: hpo-tune run train.py:NAME");
     refused({"train.py:two", "--direction", "up"}, "--direction: got 'up'; expected minimize or maximize");
     refused({"train.py:two", "--python", "no-such-python"}, "no-such-python");
+    for (const std::string word : {"sampler", "pruner"}) {
+        refused({"train.py:two", "--" + word, "optuna"}, "--" + word + ": got 'optuna'; expected a " + word +
+                                                             " of hpo's; an objective by name has no study with a " + word + " of its own");
+    }
     refused({}, "expected SCRIPT, FILE.py:NAME, or -- PROGRAM ARGUMENTS");
     refused({"--", "no-such-program"}, "no-such-program");
     refused({"train.py:two", "--plugin-timeout", "9s"}, "--plugin-timeout: has no effect: it is for trainers that are plugins");

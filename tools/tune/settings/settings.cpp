@@ -245,6 +245,17 @@ std::filesystem::path Settings::best_model_folder(std::int64_t study_id) const {
     return std::filesystem::path{store::file_of(text("store")) + ".best"} / ("study-" + std::to_string(study_id));
 }
 
+namespace {
+
+/// True if the trainer runs an objective that a file names (hpo.python), and not a program that calls study.optimize.
+bool names_objective(const script::StudyDescription& description) {
+    const auto arguments = description.trainer_options.find("arguments");
+    const auto* const words = arguments == description.trainer_options.end() ? nullptr : get_if<std::string>(&arguments->second);
+    return words && words->find(R"("hpo._named")") != std::string::npos;
+}
+
+}  // namespace
+
 AnyPolicies Settings::policies() const {
     require_for_objectives();
     const registry::Registries registries = registry::builtin_registries();
@@ -252,10 +263,15 @@ AnyPolicies Settings::policies() const {
         return kind.make(place(word), registry::parse_policy_spec(place(word), text(word)));
     };
     const auto is_of_program = [&](const char* word) {
-        if (text(word) != program_policy) return false;
-        if (description().asks_while_running) return true;
-        throw bad_value(place(word), "'" + text(word) + "'",
-                        "it only for a program that calls study.optimize; see hpo-tune policies " + std::string{word});
+        const std::string& policy = text(word);
+        if (policy.substr(0, policy.find(':')) != program_policy) return false;
+        const auto expected = [&](const std::string& what) { return bad_value(place(word), "'" + policy + "'", what); };
+        if (!description().asks_while_running)
+            throw expected("it only for a program that calls study.optimize; see hpo-tune policies " + std::string{word});
+        if (names_objective(description()))
+            throw expected("a " + std::string{word} + " of hpo's; an objective by name has no study with a " + word + " of its own");
+        if (policy != program_policy) throw expected("optuna without options; the program's " + std::string{word} + " has its own");
+        return true;
     };
     return {is_of_program("sampler") ? registry::AnySampler{sampler::Random{}} : make(registries.samplers, "sampler"),
             is_of_program("pruner") ? registry::AnyPruner{pruner::None{}} : make(registries.pruners, "pruner"),
