@@ -39,7 +39,7 @@ Attempt::Attempt(const ProgramStart& start, Settings settings, hpo::Progress& pr
       reports_{program_.reports(), longest_report},
       output_log_{progress},
       error_log_{progress},
-      tree_{program_.keeper(), settings_.device} {
+      tree_{program_.keeper(), settings_.device, program_.copy()} {
     if (!settings_.account.empty()) account_.emplace(hpo::device::MeteredDevice::open(settings_.account));
 }
 
@@ -169,36 +169,41 @@ void Attempt::look_at_memory() {
     constexpr double share = 0.05;
     const double begin = watch_.seconds();
     if (begin < next_look_) return;
-    const auto bytes = tree_.now();
+    const auto look = tree_.now();
     const double end = watch_.seconds();
     next_look_ = end + std::max(least_pause, (end - begin) / share);
-    if (!bytes) return;
-    seen_peak_ = larger(seen_peak_, bytes);
-    take(*bytes);
+    if (!look) return;
+    seen_peak_ = larger(seen_peak_, look->most);
+    take(*look);
     if (sampling_times_.due(end))
-        progress_.memory({"step", end, last_report_ ? std::optional{last_report_->step} : std::nullopt, {.reserved = bytes}});
+        progress_.memory({"step", end, last_report_ ? std::optional{last_report_->step} : std::nullopt, {.reserved = look->bytes}});
 }
 
-void Attempt::take(std::int64_t bytes) {
+void Attempt::take(const TreeMemory::Look& look) {
     if (too_much_) return;
-    const std::string took = "the program took " + hpo::format_bytes(bytes) + " of its device";
+    const std::int64_t bytes = look.bytes;
+    const std::string took = "the program took " + hpo::format_bytes(look.most) + " of its device";
     std::optional<std::int64_t> cap = settings_.cap_bytes;
     if (account_) {
         using Answer = hpo::device::Charge::Answer;
         const Answer answer = bytes > charged_ ? account_->charge(bytes - charged_).answer : Answer::taken;
         if (bytes < charged_) account_->release(charged_ - bytes);
-        if (answer != Answer::taken) cap = account_->own_cap();
-        if (answer == Answer::full && !(cap && bytes > *cap)) {  // who takes more than its share is refused for that
-            const hpo::device::Occupancy now = account_->occupancy();
-            const std::int64_t free = now.capacity_bytes - now.used_bytes;
-            return end_for_memory(took + ", which has " + hpo::format_bytes(now.capacity_bytes) + ". Beside it, others hold " +
-                                      hpo::format_bytes(now.used_bytes - charged_),
-                                  {.allocated = charged_, .reserved = charged_, .free = free, .capacity = now.capacity_bytes});
-        }
         if (answer == Answer::taken) charged_ = bytes;
+        else cap = account_->own_cap();
+        const bool beyond_cap = cap && look.most > *cap;  // who takes more than its share is refused for that
+        if (!beyond_cap && (answer == Answer::full || look.most > bytes)) {
+            const hpo::device::Occupancy now = account_->occupancy();
+            const hpo::MemoryReading full{
+                .allocated = charged_, .reserved = charged_, .free = now.capacity_bytes - now.used_bytes, .capacity = now.capacity_bytes};
+            if (answer == Answer::full || look.most > now.capacity_bytes) {
+                return end_for_memory(took + ", which has " + hpo::format_bytes(now.capacity_bytes) + ". Beside it, others hold " +
+                                          hpo::format_bytes(now.used_bytes - charged_),
+                                      full);
+            }
+        }
     }
-    if (cap && bytes > *cap)
-        end_for_memory(took + ", more than the " + hpo::format_bytes(*cap) + " that it may take", {.reserved = bytes, .limit = cap});
+    if (cap && look.most > *cap)
+        end_for_memory(took + ", more than the " + hpo::format_bytes(*cap) + " that it may take", {.reserved = look.most, .limit = cap});
 }
 
 void Attempt::end_for_memory(const std::string& why, hpo::MemoryReading reading) {

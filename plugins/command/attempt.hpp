@@ -45,8 +45,8 @@ private:
     void malformed(const std::string& what);
     void stop_if_asked();
     void look_at_memory();
-    /// Tells the device's account what the program takes now. Ends the program if that is more than it may take.
-    void take(std::int64_t bytes);
+    /// Tells the device's account what the program takes now. Ends the program if it takes more than it may, or did between two looks.
+    void take(const TreeMemory::Look& look);
     void end_for_memory(const std::string& why, hpo::MemoryReading reading);
     /// What the failure's message does not tell of the memory, as the program told it last.
     void add_told_memory(hpo::Failure& failure) const;

@@ -63,6 +63,8 @@ public:
     void signal(int number) const noexcept;
     /// The process whose descendants are the program and all that it starts.
     [[nodiscard]] pid_t keeper() const noexcept { return keeper_; }
+    /// The process that is a copy of a running program, if it is one.
+    [[nodiscard]] std::optional<pid_t> copy() const { return is_forked_ ? std::optional{program_} : std::nullopt; }
     /// Waits until the program and all that it started are gone. Kills what is left.
     [[nodiscard]] ProgramEnd wait();
 

@@ -31,16 +31,35 @@ std::string beginning(const std::string& path) {
     return text;
 }
 
-std::int64_t proportional_bytes(pid_t pid) {
-    const std::string rollup = beginning(folder_of(pid) + "/smaps_rollup");
-    if (const auto at = rollup.find("\nPss:"); at != std::string::npos) {
-        std::int64_t kibibytes = 0;
-        if (std::istringstream{rollup.substr(at + 5)} >> kibibytes) return kibibytes * 1024;
-    }
-    std::int64_t size = 0, resident = 0;
-    std::istringstream{beginning(folder_of(pid) + "/statm")} >> size >> resident;
-    return resident * ::sysconf(_SC_PAGESIZE);
+/// Bytes of host memory of one process.
+struct HostMemory {
+    std::int64_t resident = 0;
+    std::int64_t proportional = 0;  ///< a page that n processes have counts as 1/n of it
+    std::int64_t own = 0;           ///< what no other process has
+    std::int64_t inherited = 0;     ///< what was written to, and other processes have, too: a fork of one of them
+};
+
+/// The bytes that a line "Name:   123 kB" of such a file tells.
+std::optional<std::int64_t> bytes_in(const std::string& text, const std::string& name) {
+    const auto at = text.find("\n" + name + ":");
+    std::int64_t kibibytes = 0;
+    if (at == std::string::npos || !(std::istringstream{text.substr(at + name.size() + 2)} >> kibibytes)) return std::nullopt;
+    return kibibytes * 1024;
 }
+
+HostMemory host_memory(pid_t pid) {
+    const std::string rollup = beginning(folder_of(pid) + "/smaps_rollup");
+    const auto resident = bytes_in(rollup, "Rss"), proportional = bytes_in(rollup, "Pss");
+    const auto clean = bytes_in(rollup, "Private_Clean"), dirty = bytes_in(rollup, "Private_Dirty"),
+               shared = bytes_in(rollup, "Shared_Dirty");
+    if (resident && proportional && clean && dirty && shared) return {*resident, *proportional, *clean + *dirty, *shared};
+    std::int64_t size = 0, pages = 0;
+    std::istringstream{beginning(folder_of(pid) + "/statm")} >> size >> pages;
+    const std::int64_t bytes = pages * ::sysconf(_SC_PAGESIZE);
+    return {bytes, bytes, bytes, 0};
+}
+
+std::int64_t most_resident(pid_t pid) { return bytes_in(beginning(folder_of(pid) + "/status"), "VmHWM").value_or(0); }
 
 }  // namespace
 
@@ -66,23 +85,41 @@ std::optional<hpo::device::NvidiaDevice> first_card(const hpo::worker::Environme
     return driver ? hpo::device::card_of("cuda:0", driver->devices(), hpo::worker::card_selection(environment)) : std::nullopt;
 }
 
-TreeMemory::TreeMemory(pid_t root, const std::string& device) : root_{root}, host_{hpo::is_cpu(device)} {
+TreeMemory::TreeMemory(pid_t root, const std::string& device, std::optional<pid_t> copy)
+    : root_{root}, copy_{copy}, host_{hpo::is_cpu(device)} {
     if (!host_) card_ = first_card(hpo::worker::inherited_environment());
 }
 
-std::optional<std::int64_t> TreeMemory::now() const {
+std::optional<TreeMemory::Look> TreeMemory::on_host(const std::vector<pid_t>& tree) {
+    Look look;
+    for (const pid_t pid : tree) {
+        const HostMemory memory = host_memory(pid);
+        if (!copy_) {
+            look.bytes += memory.proportional;
+        } else if (pid != *copy_) {
+            look.bytes += memory.own;
+        } else {
+            of_program_ = std::min(of_program_.value_or(memory.inherited), memory.inherited);
+            look.bytes += memory.own + memory.inherited - *of_program_;
+            look.most = most_resident(pid) - (memory.resident - memory.own - memory.inherited) - *of_program_;
+        }
+    }
+    look.most = std::max(look.most, look.bytes);
+    return look.bytes > 0 ? std::optional{look} : std::nullopt;
+}
+
+std::optional<TreeMemory::Look> TreeMemory::now() {
     std::vector<pid_t> tree = process_tree(root_);
     tree.erase(tree.begin());
-    std::optional<std::int64_t> bytes;
-    if (host_) {
-        for (const pid_t pid : tree) bytes = bytes.value_or(0) + proportional_bytes(pid);
-        return bytes.value_or(0) > 0 ? bytes : std::nullopt;
-    }
+    if (host_) return on_host(tree);
     if (!card_) return std::nullopt;
+    std::optional<Look> look;
     for (const auto& process : hpo::worker::supervisor::driver()->occupancy(*card_).processes) {
-        if (std::find(tree.begin(), tree.end(), static_cast<pid_t>(process.pid)) != tree.end()) bytes = bytes.value_or(0) + process.bytes;
+        if (std::find(tree.begin(), tree.end(), static_cast<pid_t>(process.pid)) == tree.end()) continue;
+        if (!look) look.emplace();
+        look->most = look->bytes += process.bytes;
     }
-    return bytes;
+    return look;
 }
 
 }  // namespace command

@@ -170,14 +170,16 @@ def a_convnet_never_runs_out_of_memory_once_its_memory_is_known():
     """The batch of 2048 exceeds the budget, for each width. All else fits."""
     need("torch")
     count = 24
-    run("fashion_convnet", "--seed", "2", "--device-memory", "240MiB", arguments=["--n-trials", str(count)])
+    run("fashion_convnet", "--seed", "2", "--device-memory", "200MiB", arguments=["--n-trials", str(count)])
     study = study_of("fashion")
     require_all_ended(study, count)
     without_memory = [trial for trial in study.trials if trial.user_attrs.get("oom")]
     for trial in without_memory:
         assert trial.params["batch_size"] == 2048 and trial.state == PRUNED and trial.number < 10, (trial.number, trial.params)
     rest = [trial for trial in study.trials if trial not in without_memory]
-    assert {trial.params["width"] for trial in rest} == {8, 16, 32} and {trial.params["batch_size"] for trial in rest} == {64, 128}
+    # One that ends before it is looked at completes, whatever it took. Its peak is known then.
+    assert all(trial.params["batch_size"] < 2048 or trial.number < 10 for trial in rest)
+    assert {trial.params["width"] for trial in rest} == {8, 16, 32} and {trial.params["batch_size"] for trial in rest} >= {64, 128}
     assert any(trial.params["width"] == 32 and trial.params["batch_size"] == 128 for trial in rest)  # the largest that fits
     for trial in rest:
         if trial.state == COMPLETE:
