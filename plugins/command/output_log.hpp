@@ -60,12 +60,24 @@ public:
 
 private:
     void keep(std::string_view text) {
-        end_ += text;
+        append_plain(text);
         end_ += '\n';
         if (end_.size() <= 2 * most_in_end) return;
         const std::size_t forgotten = end_.size() - most_in_end;
         end_.erase(0, forgotten);
         for (std::size_t* mark : {&survived_, &before_last_, &last_}) *mark -= std::min(*mark, forgotten);
+    }
+
+    /// Appends a line to the end without what a terminal takes for colours (ECMA-48, control sequences). It would hide what the line says.
+    void append_plain(std::string_view text) {
+        constexpr std::string_view introducer = "\x1b[";
+        for (std::size_t at = 0; (at = text.find(introducer)) != std::string_view::npos;) {
+            end_ += text.substr(0, at);
+            text.remove_prefix(at + introducer.size());
+            const auto final_byte = std::find_if(text.begin(), text.end(), [](char each) { return each >= '@' && each <= '~'; });
+            text = final_byte == text.end() ? std::string_view{} : std::string_view{final_byte + 1, text.end()};
+        }
+        end_ += text;
     }
 
     hpo::Progress& progress_;

@@ -130,6 +130,20 @@ TEST_CASE("a measurement between what is required and what keeps the cache was p
     CHECK_FALSE(predicted_uses({&trial, 1}).at(0).too_low());
 }
 
+TEST_CASE("of a learned peak the measured one is told, whatever its uncertainty") {
+    std::vector<Trial> trials(1);
+    Attempt& attempt = trials[0].attempts.emplace_back();
+    attempt.device_name = "cpu";
+    attempt.outcome = OutcomeKind::complete;
+    attempt.peak_reserved = 44 * mebibyte;
+    attempt.estimate = hpo::Estimate{.need = 60 * mebibyte, .source = "learned", .confidence = 0.99};
+    attempt.estimate->parts = {{"predicted", 45 * mebibyte}, {"uncertainty", 11 * mebibyte}, {"margin", 4 * mebibyte}};
+    const auto uses = hpo::analysis::predicted_uses(trials);
+    REQUIRE(uses.size() == 1);
+    CHECK(uses[0].used == 44 * mebibyte);
+    CHECK_FALSE(uses[0].too_low());
+}
+
 TEST_CASE("trials above a limit are those that took more, and those that ran out of what is at least as much") {
     std::vector<Trial> trials;
     for (std::int64_t i = 1; i <= 10; ++i) trials.push_back(ran(i - 1, static_cast<double>(i), 0, 95 * i));

@@ -104,6 +104,17 @@ TEST_CASE("a program reports on its descriptor and on standard output, and its l
     CHECK_THAT(listener.text, Contains("plain line\n") && Contains("complaint\n") && !Contains("@hpo"));
 }
 
+TEST_CASE("colours hide nothing of what a program says at its end") {
+    Listener listener;
+    const auto outcome = run(shell(R"(printf 'Traceback (most recent call last):\n  File \033[35m"t.py"\033[0m, line \033[35m1\033[0m\n' >&2
+        printf '\033[1;35mModuleNotFoundError\033[0m: \033[35mNo module named '"'nosuchmod'"'\033[0m\n' >&2; exit 1)"),
+                             listener);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == FailureKind::environment);
+    CHECK_THAT(outcome.failure->message, Contains("No module named 'nosuchmod'") && !Contains("\x1b"));
+    CHECK_THAT(listener.text, Contains("\x1b[1;35mModuleNotFoundError"));  // the log is as the program wrote it
+}
+
 TEST_CASE("a program asks for parameters while it runs") {
     Listener listener;
     const auto outcome = run(job_of({"python3", "-c", R"(import json, os

@@ -63,6 +63,23 @@ TEST_CASE("the exceptions of a traceback come in the order in which they were ra
     CHECK(exceptions_in("no traceback at all").empty());
 }
 
+TEST_CASE("torchrun's own exception does not hide the one of its process, and what Python ignored is none") {
+    const std::string own = "Traceback (most recent call last):\n  File \"train.py\", line 1, in f\nValueError: bad option alpha\n";
+    const std::string of_torchrun =
+        "Traceback (most recent call last):\n  File \"/usr/bin/torchrun\", line 8, in <module>\n    sys.exit(main())\n"
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n=====\ntrain.py FAILED\n-----\n=====\n";
+    CHECK(hpo::classify_python(own + of_torchrun).type == "ValueError");
+    CHECK_THAT(hpo::classify_python(of_torchrun).message, Catch::Contains("train.py FAILED"));
+    const std::string ignored =
+        "Exception ignored in: <function A.__del__ at 0x7f>\nTraceback (most recent call last):\n  File \"train.py\", line 3, in __del__\n"
+        "AttributeError: x\n";
+    const auto chain = hpo::exceptions_in(own + ignored);
+    REQUIRE(chain.size() == 1);
+    CHECK(chain[0].type == "ValueError");
+    CHECK(chain[0].message == "bad option alpha");
+    CHECK(hpo::exceptions_in(ignored + own).size() == 1);
+}
+
 TEST_CASE("an exception without a message is told by its name and its place") {
     const std::string traceback =
         "Traceback (most recent call last):\n  File \"/home/a/train.py\", line 12, in <module>\n    main()\n"

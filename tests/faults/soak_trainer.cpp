@@ -126,7 +126,7 @@ public:
         }
         if (outcome.failure) tell(job, "refused", "\"where\":\"" + outcome.failure->where + "\"");
         release(held_ - held_before);
-        leak(job, draw, faulty);
+        leak(job, draw, faulty, progress);
         outcome.peak_allocated = outcome.peak_reserved = peak_;
         progress.memory(mark("end"));
         tell(job, "end", "\"held\":" + std::to_string(held_));
@@ -216,7 +216,7 @@ private:
     }
 
     /// From a leaking trial on, each attempt of its process leaves something behind.
-    void leak(const TrainerJob& job, const Draw& draw, bool faulty) {
+    void leak(const TrainerJob& job, const Draw& draw, bool faulty, hpo::Progress& progress) {
         if (faulty && draw.fault == "device_leak" && !device_leaks_) {
             tell(job, "inject", "\"fault\":\"device_leak\"");
             device_leaks_ = true;
@@ -226,7 +226,10 @@ private:
             host_leaks_ = true;
         }
         if (device_leaks_) static_cast<void>(take(3 * mebibyte / 4, "end"));
-        if (host_leaks_) lost_.emplace_back(static_cast<std::size_t>(100 * mebibyte), 'x');
+        for (int piece = 0; host_leaks_ && piece < 10; ++piece) {  // on a slow machine all of it at once takes longer than the silence time
+            lost_.emplace_back(static_cast<std::size_t>(10 * mebibyte), 'x');
+            progress.alive();
+        }
     }
 
     /// Takes memory of the device. Returns the failure if the device refuses.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hpo/core/memory_leak.hpp"
+#include "hpo/memory/calibration/observation.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
@@ -172,4 +173,21 @@ TEST_CASE("a finished trial of two attempts takes less than 3,300 bytes") {
     CAPTURE(bytes);
     CHECK(bytes < 3300);
     CHECK(bytes > 2000);  // it counts what a trial holds at least
+}
+
+TEST_CASE("the error of a learned peak is the same once the details of its trial are dropped") {
+    Trial trial;
+    Attempt& attempt = trial.attempts.emplace_back();
+    attempt.device_name = "cpu";
+    attempt.outcome = OutcomeKind::complete;
+    attempt.peak_reserved = 44 * one_mebibyte;
+    attempt.estimate = Estimate{.need = 60 * one_mebibyte, .source = "learned", .confidence = 0.99};
+    attempt.estimate->parts = {
+        {"predicted", 45 * one_mebibyte}, {memory::uncertainty_part, 11 * one_mebibyte}, {memory::margin_part, 4 * one_mebibyte}};
+    const auto before = memory::residual_of(trial, attempt);
+    REQUIRE(before);
+    CHECK(before->log_ratio < 0);
+    CHECK(before->log_ratio > -0.1);  // 44 of 45 MiB is nearly what was predicted
+    tuner::drop_details(trial);
+    CHECK(memory::residual_of(trial, attempt)->log_ratio == before->log_ratio);
 }

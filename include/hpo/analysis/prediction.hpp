@@ -43,7 +43,9 @@ void each_predicted_use(std::span<const Trial> trials, Visit&& visit) {
             PredictedUse use{.trial = &trial, .attempt = &attempt};
             use.predicted = *attempt.estimate->need;
             use.bare = memory::bare_need(*attempt.estimate);
-            use.used = std::llround(std::min(static_cast<double>(use.bare) * std::exp(residual->log_ratio), 0x1.0p62));
+            const Estimate& estimate = *attempt.estimate;
+            const double error = residual->log_ratio / memory::error_unit(estimate) - memory::reach_above_median(estimate);
+            use.used = std::llround(std::min(static_cast<double>(use.bare) * std::exp(error), 0x1.0p62));
             use.ran_out = residual->censored;
             visit(use);
         }

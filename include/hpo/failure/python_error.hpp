@@ -34,7 +34,7 @@ inline constexpr std::string_view traceback_heading = "Traceback (most recent ca
 [[nodiscard]] std::optional<PythonError> exception_from_repr(std::string_view text);
 
 /// The exceptions of a traceback in the order in which they were raised. A chain has several ("During handling of the above exception
-/// ..."). A message of several lines is kept whole.
+/// ..."). A message of several lines is kept whole. One that Python ignored ("Exception ignored in: ...") is left out.
 [[nodiscard]] std::vector<PythonError> exceptions_in(std::string_view traceback);
 
 /// Classifies an exception. If its message is at most one word, the type is added: KeyError('lr') becomes "KeyError: lr". An exception
@@ -42,7 +42,7 @@ inline constexpr std::string_view traceback_heading = "Traceback (most recent ca
 [[nodiscard]] Failure classify_exception(const PythonError& error);
 
 /// Classifies a chain of exceptions by the first one that is about memory or the device, else by the last. Code that handles an
-/// out-of-memory error often raises another exception. Returns nullopt for an empty chain.
+/// out-of-memory error often raises another exception. ChildFailedError of torchrun counts only alone. Returns nullopt for an empty chain.
 [[nodiscard]] std::optional<Failure> classify_exceptions(const std::vector<PythonError>& chain);
 
 /// Classifies a failure by Optuna's text: "RuntimeError('...')" or "The value nan is not acceptable". "Trial 7 failed because of the

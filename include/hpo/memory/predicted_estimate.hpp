@@ -27,6 +27,11 @@ inline constexpr const char* uncertainty_part = "uncertainty";
     return estimate.need.value_or(0) - bytes_of_part(estimate, margin_part);
 }
 
+/// True for the parts by which the error of an estimate is counted once its attempt has ended.
+[[nodiscard]] inline bool tells_error(const EstimatePart& part) {
+    return part.name == margin_part || part.name == context_part || part.name == uncertainty_part;
+}
+
 /// The factor that makes errors of estimates comparable. It multiplies an error's logarithm. So an error within a wide uncertainty counts
 /// like an error within a narrow one. It is 1 for an estimate without an uncertainty_part.
 [[nodiscard]] double error_unit(const Estimate& estimate);

@@ -25,7 +25,7 @@ private:
     void look_at_metrics();
     void look_at_levers();
     void require_parameter(std::string_view role, const std::string& name) {
-        if (!name.empty() && !parameters_.contains(name))
+        if (!name.empty() && !info_.open_ended && !parameters_.contains(name))  // else the script names it
             add("the " + std::string{role} + " parameter '" + name + "' is not among the parameters");
     }
 

@@ -12,7 +12,7 @@ namespace hpo::tuner {
 /// - the message and the evidence of a failure that another attempt followed; its kind, cause and figures stay
 /// - the neighbours in a failure's memory reading
 /// - memory marks, except those that tell held memory (core/memory_leak.hpp)
-/// - the parts of estimates, except the margin and the context, which guards subtract (memory/predicted_estimate.hpp)
+/// - the parts of estimates, except those by which guards count errors (memory::tells_error)
 void drop_details(Trial& finished);
 
 }  // namespace hpo::tuner

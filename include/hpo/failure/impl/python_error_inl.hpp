@@ -106,6 +106,7 @@ HPO_INLINE std::vector<PythonError> exceptions_in(std::string_view traceback) {
     std::string place;      // of the latest frame
     bool inside = false;    // of the frames
     bool speaking = false;  // the lines belong to the last message
+    bool ignored = false;   // Python says of the next traceback that it went on
     while (!traceback.empty()) {
         const auto end = std::min(traceback.find('\n'), traceback.size());
         std::string_view line = traceback.substr(0, end);
@@ -118,9 +119,15 @@ HPO_INLINE std::vector<PythonError> exceptions_in(std::string_view traceback) {
             place.clear();
             continue;
         }
+        if (line.starts_with("Exception ignored ")) {
+            ignored = true;
+            speaking = false;
+            continue;
+        }
         if (inside && !line.empty() && line.front() != ' ' && line.front() != '\t') {
             inside = false;
-            if (auto error = detail::exception_line(line)) {
+            auto error = detail::exception_line(line);
+            if (!std::exchange(ignored, false) && error) {
                 chain.push_back(std::move(*error));
                 chain.back().place = place;
                 speaking = true;
@@ -153,7 +160,10 @@ HPO_INLINE std::optional<Failure> classify_exceptions(const std::vector<PythonEr
         Failure failure = classify_exception(error);
         if (!may_hide_cause(failure.kind)) return failure;
     }
-    return classify_exception(chain.back());
+    // torchrun's own exception says that a process failed. The one before says why.
+    const auto tells =
+        std::find_if(chain.rbegin(), chain.rend(), [](const PythonError& error) { return !error.type.ends_with("ChildFailedError"); });
+    return classify_exception(tells == chain.rend() ? chain.back() : *tells);
 }
 
 HPO_INLINE Failure classify_python(std::string_view text) {

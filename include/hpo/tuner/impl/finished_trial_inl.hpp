@@ -35,8 +35,7 @@ HPO_INLINE void drop_details(Failure& failure, bool is_last) {
 HPO_INLINE void drop_details(Attempt& attempt, bool is_last) {
     if (attempt.failure) drop_details(*attempt.failure, is_last);
     if (attempt.estimate) {
-        std::erase_if(attempt.estimate->parts,
-                      [](const EstimatePart& part) { return part.name != memory::margin_part && part.name != memory::context_part; });
+        std::erase_if(attempt.estimate->parts, [](const EstimatePart& part) { return !memory::tells_error(part); });
         attempt.estimate->parts.shrink_to_fit();
     }
     std::erase_if(attempt.memory, [](const MemoryMark& mark) { return !tells_held(mark); });
