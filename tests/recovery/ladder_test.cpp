@@ -2,6 +2,7 @@
 #include "hpo/recovery/ladder.hpp"
 #include "hpo/recovery/rungs/rung_record.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/failure/python_error.hpp"
 #include "hpo/testing/recovery_contract.hpp"
 #include "support/catch.hpp"
 
@@ -100,6 +102,9 @@ TEST_CASE("a fault of a device sends a trial to each of the others once, and wha
     for (const std::string& name : decided(out_of_memory(OomCause::capacity), 2)) CHECK(name != "other_device");
     const auto by_default = decisions(ShrinkMicroBatch{}, fault, plan_of(1), {}, {}, 1);
     CHECK(by_default == Names{"other_device: a fault of cuda:0: retry on another device", "hardware"});
+    const Failure lost_peer = hpo::classify_python("RuntimeError: NCCL error: remote process exited or there was a network error");
+    const Names for_peer = decisions(Ladder<>{}, lost_peer, plan_of(1), {}, {}, 1);
+    CHECK(std::ranges::count(for_peer, "other_device: another process is to blame: retry on another device") == 1);
 }
 
 TEST_CASE("a ladder goes from rung to rung as the cause needs it") {

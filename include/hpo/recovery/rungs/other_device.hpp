@@ -23,8 +23,10 @@ struct OtherDevice {
         const Blame blame = traits_of(failed.failure).blame;
         if (blame != Blame::device && blame != Blame::neighbour) return std::nullopt;
         if (static_cast<std::size_t>(uses_of(name, failed.trial)) >= std::min(most, failed.other_devices)) return std::nullopt;
-        const std::string why = blame == Blame::device ? "a fault of " + failed.attempt.plan.device
-                                                       : "other processes held the memory of " + failed.attempt.plan.device;
+        const std::string& device = failed.attempt.plan.device;
+        const std::string why = blame == Blame::device           ? "a fault of " + device
+                                : is_memory(failed.failure.kind) ? "other processes held the memory of " + device
+                                                                 : "another process is to blame";
         Recovery retry = retry_of(failed, why + ": retry on another device");
         retry.other_device = true;
         return retry;
