@@ -121,12 +121,14 @@ public:
             outcome = train(job, settings, draw, faulty, progress);
         } catch (...) {
             release(held_ - held_before);
+            leak(progress);
             progress.memory(mark("end"));
             throw;
         }
         if (outcome.failure) tell(job, "refused", "\"where\":\"" + outcome.failure->where + "\"");
         release(held_ - held_before);
-        leak(job, draw, faulty, progress);
+        begin_leak(job, draw, faulty);
+        leak(progress);
         outcome.peak_allocated = outcome.peak_reserved = peak_;
         progress.memory(mark("end"));
         tell(job, "end", "\"held\":" + std::to_string(held_));
@@ -215,8 +217,7 @@ private:
         return value;
     }
 
-    /// From a leaking trial on, each attempt of its process leaves something behind.
-    void leak(const TrainerJob& job, const Draw& draw, bool faulty, hpo::Progress& progress) {
+    void begin_leak(const TrainerJob& job, const Draw& draw, bool faulty) {
         if (faulty && draw.fault == "device_leak" && !device_leaks_) {
             tell(job, "inject", "\"fault\":\"device_leak\"");
             device_leaks_ = true;
@@ -225,6 +226,10 @@ private:
             tell(job, "inject", "\"fault\":\"host_leak\"");
             host_leaks_ = true;
         }
+    }
+
+    /// From a leaking trial on, each attempt of its process leaves something behind, also one that fails.
+    void leak(hpo::Progress& progress) {
         if (device_leaks_) static_cast<void>(take(3 * mebibyte / 4, "end"));
         for (int piece = 0; host_leaks_ && piece < 10; ++piece) {  // on a slow machine all of it at once takes longer than the silence time
             lost_.emplace_back(static_cast<std::size_t>(10 * mebibyte), 'x');
