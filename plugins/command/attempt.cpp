@@ -245,7 +245,6 @@ std::optional<std::int64_t> Attempt::reserved_peak() const {
 hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> host_memory_was_short) {
     hpo::AttemptOutcome outcome;
     outcome.idle_seconds = end.idle_seconds;
-    outcome.seconds = watch_.seconds() - end.idle_seconds;
     outcome.attributes = std::move(attributes_);
     if (hpo::is_cpu(settings_.device)) seen_peak_ = larger(seen_peak_, end.peak_resident);  // the kernel misses no moment
     if (told_peak_) outcome.peak_allocated = told_peak_->peak_allocated;

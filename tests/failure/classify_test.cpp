@@ -100,7 +100,7 @@ TEST_CASE("device memory is told from host memory") {
 }
 
 TEST_CASE("words of memory and resources alone are no out-of-memory") {
-    for (const char* message : {"index out of bounds", "out of patience, memory of 5 epochs", "Resource exhausted: too many open files",
+    for (const char* message : {"index out of bounds", "out of patience, memory of 5 epochs", "Resource exhausted: too many threads",
                                 "the replay memory is out of date", "not out of memory yet"}) {
         CAPTURE(message);
         CHECK(kind_of("RuntimeError", message) == FailureKind::trainer_error);

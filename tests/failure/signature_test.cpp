@@ -79,8 +79,11 @@ TEST_CASE("processes that told no cause differ by status, by signal and by their
     CHECK(with_status(3, "no licence for /opt/solver") == with_status(3, "no licence for /usr/lib/solver"));
     CHECK(with_status(3, "") == "trainer_error: the process ended with status 3");
     CHECK(with_status(3, "bad token 17\r\n 45%|####  | 45/100\r 46%|#### | 46/100") == with_status(3, "bad token 1"));
+    CHECK(with_status(3, "bad token 17\nwandb: Synced run-7\nwandb: logs are in ./wandb\n=========\n") == with_status(3, "bad token 1"));
+    CHECK(with_status(3, "=========\n\n---\n") == "trainer_error: the process ended with status 3");
     CHECK(with_status(3, std::string(1000, 'x')).size() < 300);
     CHECK(ended(std::nullopt, 10, "") == "crash: the process was ended by SIGUSR1");
+    CHECK(ended(std::nullopt, 24, "") == "crash: the process was ended by SIGXCPU");
     CHECK(ended(std::nullopt, 10, "") != ended(std::nullopt, 12, ""));
     CHECK(ended(std::nullopt, 35, "") != ended(std::nullopt, 36, ""));
     CHECK(ended(std::nullopt, 6, "t.c:12: main: Assertion `n > 0' failed.") !=
@@ -100,6 +103,12 @@ TEST_CASE("a failure's traits follow from its kind, cause and code") {
     CHECK(traits({.kind = FailureKind::cuda_sticky, .code = 710}).recurrence == Recurrence::deterministic);
     CHECK(traits({.kind = FailureKind::hardware}).blame == Blame::device);
     CHECK(traits({.kind = FailureKind::environment}).blame == Blame::host);
+    const auto around = [&](std::string message) { return traits({.kind = FailureKind::environment, .message = std::move(message)}); };
+    CHECK(around("No module named 'fast_layers'").recurrence == Recurrence::deterministic);
+    CHECK(around("[Errno 116] Stale file handle").recurrence == Recurrence::transient);
+    CHECK(around("Temporary failure in name resolution").recurrence == Recurrence::transient);
+    CHECK(around("[Errno 24] Too many open files").recurrence == Recurrence::unknown);
+    CHECK(around("[Errno 28] No space left on device").blame == Blame::host);
     CHECK_FALSE(traits({.kind = FailureKind::trainer_error}).follows_parameters);
     CHECK(traits({.kind = FailureKind::non_finite}).follows_parameters);
     for (std::size_t i = 0; i < hpo::failure_kind_names.size(); ++i) {

@@ -176,5 +176,17 @@ TEST_CASE("a rule with a wrong option, and a list with a wrong name, are refused
     CHECK_THAT(error_of("rules.first { rules.other_devise, rules.retry(3) }"), Contains("one of its rules is nil; is its name right?"));
     CHECK_THAT(error_of("rules.first { 7 }"), Contains("rules.first: got a number; expected rules"));
     CHECK_THAT(error_of("rules.retry()"), Contains("rules.retry: got nil times; expected a whole number of at least 1"));
+    CHECK_THAT(error_of("rules.shrink_micro_batch { least = 1.5 }"),
+               Contains("rules.shrink_micro_batch: least: got 1.5; expected a whole number of at least 1"));
+    CHECK_THAT(error_of("rules.reduce_lora_rank { alpha = 7 }"), Contains("alpha: got 7; expected the name of a parameter"));
+    CHECK_THAT(error_of("rules.fewer_loader_workers { least = 'no' }"),
+               Contains("least: got \"no\"; expected a whole number of at least 0"));
+    CHECK_THAT(error_of("rules.wait_for_others { timeout = 'soon' }"),
+               Contains("rules.wait_for_others: timeout: got soon; expected a duration above 0"));
+    CHECK_THAT(error_of("rules.wait_for_others { timeout = '10s', interval = '20s' }"), Contains("expected at most the timeout"));
+    CHECK_THAT(error_of("rules.prune()"), Contains("rules.prune: got nil; expected a reason"));
+    // The error is at the script's line, not the library's.
+    CHECK_THAT(error_of("rules.shrink_micro_batch { least = 0 }"), !Contains("recovery_rules.lua:"));
+    CHECK_THAT(error_of("rules.wait_for_others { timeout = 'soon' }"), !Contains("recovery_rules.lua:"));
     CHECK_THAT(error_of("rules.at_most(2, rules.shrink_micro_batch {})"), Contains("no error"));
 }

@@ -315,6 +315,8 @@ struct Case {
         attempt.failure->memory.allocated = 600;
         attempt.failure->memory.reserved = 1000;
         attempt.failure->memory.limit = 2000;
+        attempt.failure->memory.peak_reserved = 1500;
+        attempt.failure->memory.neighbours = {{.pid = 71, .bytes = 300, .program = "python"}, {.pid = 72, .bytes = 5}};
         attempt.failure->traceback = "in backward";
         trial.attempts.push_back(attempt);
     }
@@ -335,6 +337,9 @@ TEST_CASE("on_oom sees the failure and the plan, and changes the plan") {
         assert(trial.number == 12 and trial.params.length == 384)
         assert(failure.kind == "out_of_memory" and failure.where == "backward" and failure.requested_bytes == 377487360)
         assert(failure.traceback == "in backward" and failure.limit_bytes == 2000)
+        assert(failure.peak_reserved_bytes == 1500 and failure.peak_allocated_bytes == nil and #failure.neighbours == 2)
+        assert(failure.neighbours[1].pid == 71 and failure.neighbours[1].bytes == 300 and failure.neighbours[1].program == "python")
+        assert(failure.neighbours[2].program == nil)
         assert(failure.code == nil and failure.capacity_bytes == nil and failure.fragmentation == 0.4 and failure.attempt == 1)
         assert(failure.blame == "own" and failure.sticky == false and failure.signal == nil and failure.exit_status == nil)
         assert(failure.recurrence ~= nil and failure.signature:find("out_of_memory", 1, true) == 1)
@@ -578,6 +583,8 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
         {"return hpo.retry { params = { 8 } }", "the name of a parameter"},
         {"return hpo.retry { timeout = '5min' }", "hpo.retry: timeout says how long wait = true waits; expected wait = true beside it"},
         {"return hpo.retry { wait = true, timeout = 'soon' }", "hpo.retry: timeout: got soon; expected a duration above 0, such as"},
+        {"return hpo.retry { wait = true, timeout = '10s', interval = '20s' }",
+         "hpo.retry: interval: got 20 s; expected at most the timeout, 10 s"},
         {"return hpo.retry { wait = true, timeout = 0 }", "hpo.retry: timeout: got 0; expected a duration above 0"},
         {"return hpo.retry { wait = true, timeout = {} }", "hpo.retry: timeout: got a table; expected a duration above 0"},
         {"return hpo.retry { wait = 1 }", "hpo.retry: got a number for wait; expected true or false"},

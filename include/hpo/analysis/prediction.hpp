@@ -44,7 +44,7 @@ void each_predicted_use(std::span<const Trial> trials, Visit&& visit) {
             use.predicted = *attempt.estimate->need;
             use.bare = memory::bare_need(*attempt.estimate);
             const Estimate& estimate = *attempt.estimate;
-            const double error = residual->log_ratio / memory::error_unit(estimate) - memory::reach_above_median(estimate);
+            const double error = memory::log_ratio_of(estimate, residual->log_ratio);
             use.used = std::llround(std::min(static_cast<double>(use.bare) * std::exp(error), 0x1.0p62));
             use.ran_out = residual->censored;
             visit(use);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "hpo/core/failure.hpp"
+#include "hpo/failure/blame.hpp"
 
 namespace hpo {
 
@@ -42,12 +43,13 @@ private:
 
 /// Messages of one origin, which say the same. A line belongs to the family if it contains the phrases. Only one line is looked at.
 struct MessageFamily {
-    std::string_view name;        ///< "ONNX Runtime's arena"
-    FailureKind kind;             ///< what such a message says
-    Phrases all{};                ///< each must be there
-    Phrases any{};                ///< one must be there, unless there are none
-    Phrases none{};               ///< none may be there
-    std::optional<int> signal{};  ///< the signal that ended a process, if the message says so
+    std::string_view name;                   ///< "ONNX Runtime's arena"
+    FailureKind kind;                        ///< what such a message says
+    Phrases all{};                           ///< each must be there
+    Phrases any{};                           ///< one must be there, unless there are none
+    Phrases none{};                          ///< none may be there
+    std::optional<int> signal{};             ///< the signal that ended a process, if the message says so
+    std::optional<Recurrence> recurrence{};  ///< if it differs from that of the kind
 };
 
 namespace detail {

@@ -32,12 +32,12 @@ inline constexpr const char* uncertainty_part = "uncertainty";
     return part.name == margin_part || part.name == context_part || part.name == uncertainty_part;
 }
 
-/// The factor that makes errors of estimates comparable. It multiplies an error's logarithm. So an error within a wide uncertainty counts
-/// like an error within a narrow one. It is 1 for an estimate without an uncertainty_part.
-[[nodiscard]] double error_unit(const Estimate& estimate);
+/// An estimate's error, so that errors of several estimates can be compared. `log_ratio` is the logarithm of what was needed over the bare
+/// need. If the estimate has an uncertainty_part, the error is from its median, and in units of its uncertainty. Else it is `log_ratio`.
+[[nodiscard]] double comparable_error(const Estimate& estimate, double log_ratio);
 
-/// How far the bare need is above the median of what was learned, as a logarithm. 0 for an estimate that has no such part.
-[[nodiscard]] double reach_above_median(const Estimate& estimate);
+/// The inverse: the log_ratio of this estimate that has this comparable error.
+[[nodiscard]] double log_ratio_of(const Estimate& estimate, double comparable_error);
 
 /// The estimate from a prediction, increased by the prediction's own uncertainty and by `margin`.
 ///

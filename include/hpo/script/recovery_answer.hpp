@@ -21,10 +21,32 @@ inline constexpr const char* answer_type = "answer";
 inline constexpr const char* failure_type = "failure";
 inline constexpr const char* plan_type = "plan";
 
-inline constexpr std::array<std::string_view, 23> failure_members{
-    "kind",           "code",       "message",        "type",          "where",         "cause",     "requested_bytes", "allocated_bytes",
-    "reserved_bytes", "free_bytes", "capacity_bytes", "fragmentation", "attempt",       "evidence",  "signal",          "exit_status",
-    "blame",          "recurrence", "sticky",         "signature",     "other_devices", "traceback", "limit_bytes"};
+inline constexpr std::array<std::string_view, 26> failure_members{"kind",
+                                                                  "code",
+                                                                  "message",
+                                                                  "type",
+                                                                  "where",
+                                                                  "cause",
+                                                                  "requested_bytes",
+                                                                  "allocated_bytes",
+                                                                  "reserved_bytes",
+                                                                  "peak_allocated_bytes",
+                                                                  "peak_reserved_bytes",
+                                                                  "free_bytes",
+                                                                  "capacity_bytes",
+                                                                  "limit_bytes",
+                                                                  "neighbours",
+                                                                  "fragmentation",
+                                                                  "attempt",
+                                                                  "evidence",
+                                                                  "signal",
+                                                                  "exit_status",
+                                                                  "blame",
+                                                                  "recurrence",
+                                                                  "sticky",
+                                                                  "signature",
+                                                                  "other_devices",
+                                                                  "traceback"};
 inline constexpr auto plan_members = std::apply(
     [](const auto&... field) {
         return std::array{field.key..., std::string_view{"accumulation_steps"}};
@@ -57,7 +79,8 @@ inline int answer_assigned(lua_State* L) {
 
 void install(lua_State* L);
 
-/// Pushes the failure. Unknown figures are nil, except that `fragmentation` is 0 without evidence.
+/// Pushes the failure. Unknown figures are nil, except that `fragmentation` is 0 without evidence. `neighbours` is a list of the other
+/// processes on the device, each with `pid`, `bytes` and, if known, `program`.
 void push_failure(lua_State* L, const FailedAttempt& failed);
 
 void push_plan(lua_State* L, const ExecutionPlan& plan);

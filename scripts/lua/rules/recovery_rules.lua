@@ -21,35 +21,42 @@ local function is_device_memory(failure) return failure.kind == "out_of_memory" 
 
 local function is_host_memory(failure) return failure.kind == "host_out_of_memory" or failure.cause == "host" end
 
-local none = {}  -- an option that may be left out
+-- What the options of rules must be: a test, and the words for it.
+local function whole_from(least)
+  return { function(value) return math.type(value) == "integer" and value >= least end, "a whole number of at least " .. least }
+end
+local parameter_name = { function(value) return type(value) == "string" and value ~= "" end, "the name of a parameter" }
+local any = { function() return true end, "" }
 
--- The options of a rule, with the standard ones where they are not given. A name that the rule does not know is an error.
-local function options_of(rule, given, standard)
+local function shown(value) return type(value) == "string" and '"' .. value .. '"' or tostring(value) end
+
+-- The options of a rule. `known` has for each name what it must be and its standard value, if it has one. An unknown name or a wrong value
+-- is an error at the line that makes the rule.
+local function options_of(rule, given, known)
+  local place = "rules." .. rule
   if given ~= nil and (type(given) ~= "table" or getmetatable(given) ~= nil) then
-    error("rules." .. rule .. " makes a rule: expected a call with its options, such as rules." .. rule .. " {}", 3)
-  end
-  for name in pairs(given or {}) do
-    if standard[name] == nil then
-      local known = {}
-      for each in pairs(standard) do known[#known + 1] = each end
-      table.sort(known)
-      error("rules." .. rule .. ": unknown option '" .. tostring(name) .. "'; known: " .. table.concat(known, ", "), 3)
-    end
+    error(place .. " makes a rule: expected a call with its options, such as " .. place .. " {}", 3)
   end
   local options = {}
-  for name, value in pairs(standard) do
+  for name, option in pairs(known) do options[name] = option.standard end
+  for name, value in pairs(given or {}) do
+    if known[name] == nil then
+      local names = {}
+      for each in pairs(known) do names[#names + 1] = each end
+      table.sort(names)
+      error(place .. ": unknown option '" .. tostring(name) .. "'; known: " .. table.concat(names, ", "), 3)
+    end
+    local fits, expected = table.unpack(known[name].must)
+    if not fits(value) then error(place .. ": " .. name .. ": got " .. shown(value) .. "; expected " .. expected, 3) end
     options[name] = value
-    if given and given[name] ~= nil then options[name] = given[name] end
-    if options[name] == none then options[name] = nil end
   end
   return options
 end
 
 -- A number of times.
 local function times_of(rule, times)
-  if math.type(times) ~= "integer" or times < 1 then
-    error("rules." .. rule .. ": got " .. tostring(times) .. " times; expected a whole number of at least 1", 3)
-  end
+  local fits, expected = table.unpack(whole_from(1))
+  if not fits(times) then error("rules." .. rule .. ": got " .. shown(times) .. " times; expected " .. expected, 3) end
   return times
 end
 
@@ -99,7 +106,7 @@ end
 
 -- On another device of the run, after a fault of this one, if there is another that can be used. `times`: how often (3).
 function rules.other_device(given)
-  local times = options_of("other_device", given, { times = 3 }).times
+  local times = options_of("other_device", given, { times = { must = whole_from(1), standard = 3 } }).times
   return function(_, failure, _)
     if failure.blame == "device" and failure.other_devices > 0 and failure.attempt <= times then return hpo.retry { other_device = true } end
   end
@@ -108,8 +115,12 @@ end
 -- When enough of the device is free, if other processes held the memory. `timeout`: the longest wait ("10min");
 -- `interval`: how often it looks ("1s"); `times`: how often it waits (3).
 function rules.wait_for_others(given)
-  local options = options_of("wait_for_others", given, { timeout = "10min", interval = "1s", times = 3 })
+  local options = options_of("wait_for_others", given, {
+    timeout = { must = any, standard = "10min" }, interval = { must = any, standard = "1s" }, times = { must = whole_from(1), standard = 3 },
+  })
   local timeout, interval, times = options.timeout, options.interval, options.times
+  local fits, why = pcall(hpo.retry, { wait = true, timeout = timeout, interval = interval })
+  if not fits then error((why:gsub("^.*hpo%.retry", "rules.wait_for_others")), 2) end
   return function(_, failure, _)
     if failure.blame == "neighbour" and failure.attempt <= times then return hpo.retry { wait = true, timeout = timeout, interval = interval } end
   end
@@ -124,7 +135,7 @@ end
 
 -- Half the micro-batch, as long as it is more than `least` (1).
 function rules.shrink_micro_batch(given)
-  local least = options_of("shrink_micro_batch", given, { least = 1 }).least
+  local least = options_of("shrink_micro_batch", given, { least = { must = whole_from(1), standard = 1 } }).least
   return function(_, failure, plan)
     if is_device_memory(failure) and plan.micro_batch and plan.micro_batch > least then
       return hpo.retry { micro_batch = math.max(least, plan.micro_batch // 2) }
@@ -136,7 +147,10 @@ end
 -- `parameter`: its name ("lora.rank"); `least` (4); `alpha`: the parameter that is scaled with it, so that alpha / rank stays (none). A whole
 -- alpha stays whole. The space must allow the new values: else the trial ends, and its rule_error says so.
 function rules.reduce_lora_rank(given)
-  local options = options_of("reduce_lora_rank", given, { parameter = "lora.rank", least = 4, alpha = none })
+  local options = options_of("reduce_lora_rank", given, {
+    parameter = { must = parameter_name, standard = "lora.rank" }, least = { must = whole_from(1), standard = 4 },
+    alpha = { must = parameter_name },
+  })
   local name, least, alpha = options.parameter, options.least, options.alpha
   return function(trial, failure, plan)
     if not is_device_memory(failure) or (plan.micro_batch and plan.micro_batch > 1) then return nil end
@@ -154,7 +168,9 @@ end
 -- Half as many processes that load data, if the host's memory ran out. This does not change what is learned.
 -- `parameter`: its name ("loader.workers"); `least` (0).
 function rules.fewer_loader_workers(given)
-  local options = options_of("fewer_loader_workers", given, { parameter = "loader.workers", least = 0 })
+  local options = options_of("fewer_loader_workers", given, {
+    parameter = { must = parameter_name, standard = "loader.workers" }, least = { must = whole_from(0), standard = 0 },
+  })
   local name, least = options.parameter, options.least
   return function(trial, failure, _)
     local workers = trial.params[name]
@@ -166,6 +182,7 @@ end
 
 -- Ends the trial. After it no rule is asked.
 function rules.prune(reason)
+  if type(reason) ~= "string" or reason == "" then error("rules.prune: got " .. shown(reason) .. "; expected a reason", 2) end
   return function() return hpo.prune(reason) end
 end
 

@@ -85,9 +85,10 @@ HPO_INLINE Failure classify_text(const FailureText& text) {
 }
 
 HPO_INLINE Failure classify_exit(const ProcessEnd& end) {
-    static constexpr std::array<std::string_view, 16> signal_names{"",        "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",  "SIGTRAP",
-                                                                   "SIGABRT", "SIGBUS",  "SIGFPE",  "SIGKILL", "SIGUSR1", "SIGSEGV",
-                                                                   "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM"};
+    static constexpr auto signal_names = std::to_array<std::string_view>(
+        {"",        "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",  "SIGTRAP", "SIGABRT", "SIGBUS",    "SIGFPE",
+         "SIGKILL", "SIGUSR1", "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT", "SIGCHLD",
+         "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG",  "SIGXCPU", "SIGXFSZ"});
     constexpr int aborted = 6;
     constexpr int killed = 9;
     Failure failure = classify_text({.type = {}, .message = end.last_words});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -33,7 +34,14 @@ HPO_INLINE std::string last_exception(std::string_view text) {
     return chain.back().type + (message.empty() ? "" : ": " + message);
 }
 
-/// The last line that is not blank and no progress bar, without stack frames. At most 200 bytes of it.
+/// True for a line that says nothing of how a program ended: a progress bar, a ruler, or what a tracker of experiments prints at the end.
+HPO_INLINE bool is_decoration(std::string_view line) {
+    const bool has_word =
+        std::ranges::any_of(line, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0; });
+    return !has_word || line.find("%|") != std::string_view::npos || line.starts_with("wandb: ");
+}
+
+/// The last line that tells something (see is_decoration), without stack frames. At most 200 bytes of it.
 HPO_INLINE std::string last_filled_line(std::string_view text) {
     constexpr std::size_t most_bytes = 200;
     const std::string plain = without_frames(text);
@@ -45,8 +53,8 @@ HPO_INLINE std::string last_filled_line(std::string_view text) {
         const auto before = left.find_last_of("\r\n");
         std::string_view line = before == std::string_view::npos ? left : left.substr(before + 1);
         left = before == std::string_view::npos ? std::string_view{} : left.substr(0, before);
-        if (line.find("%|") != std::string_view::npos) continue;
-        line = line.substr(line.find_first_not_of(" \t"));
+        line = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+        if (is_decoration(line)) continue;
         return std::string{whole_characters(line, most_bytes)};
     }
 }

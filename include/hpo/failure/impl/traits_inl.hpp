@@ -8,6 +8,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/codes/error_search.hpp"
 #include "hpo/failure/codes/xid_message.hpp"
+#include "hpo/failure/message_families.hpp"
 #include "hpo/failure/traits.hpp"
 
 namespace hpo::detail {
@@ -34,6 +35,11 @@ HPO_INLINE FailureTraits traits_of(const Failure& failure) {
     if (failure.cause && is_memory(failure.kind)) return detail::memory_traits[static_cast<std::size_t>(*failure.cause)];
     FailureTraits traits = detail::kind_traits[static_cast<std::size_t>(failure.kind)];
     if (is_memory(failure.kind)) return traits;
+    if (failure.kind == FailureKind::environment) {
+        const auto part = find_telling_part(failure.type, failure.message);
+        if (part && part->kind == failure.kind && part->family && part->family->recurrence) traits.recurrence = *part->family->recurrence;
+        return traits;
+    }
     if (const auto meaning = detail::meaning_of(failure)) {
         traits.blame = meaning->blame;
         traits.recurrence = meaning->recurrence;

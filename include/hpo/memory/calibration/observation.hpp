@@ -19,7 +19,7 @@ struct ResidualGroup {
 [[nodiscard]] ResidualGroup residual_group(const std::string& source, const RunsOn& runs_on, const ParamSet& params,
                                            const ExecutionPlan& plan);
 
-/// The error of an attempt's prediction: log(true need / predicted need), or a lower bound of it.
+/// The comparable_error of an attempt's prediction, or a lower bound of it. For most sources it is log(true need / predicted need).
 struct Residual {
     ResidualGroup group;
     double log_ratio = 0;
@@ -45,7 +45,7 @@ struct MeasuredNeed {
 /// an observation. An attempt that ran out of memory because of its own configuration is a censored one. Returns nullopt if there was no
 /// prediction, or if the need is unknown.
 ///
-/// The error of a learned peak is from its median, and in units of its uncertainty (error_unit).
+/// The error is a comparable_error.
 ///
 /// The residual is 0 if the measured need (`measured_need`) can be what was predicted, from need to comfort. Else it is the smallest error
 /// that agrees with the measurement. So memory that is held beyond the attempt never makes a prediction wrong.

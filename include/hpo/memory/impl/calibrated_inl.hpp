@@ -36,9 +36,8 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     if (!estimate.need) return estimate;
     const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
     const ResidualPosterior& residuals = residuals_.after(query.history, group.pool);
-    const double unit = error_unit(estimate), reach = reach_above_median(estimate);
     const auto quantile = [&](double risk) {
-        return std::clamp(residuals.quantile(group.family, 1 - risk) / unit - reach, -most_log, most_log);
+        return std::clamp(log_ratio_of(estimate, residuals.quantile(group.family, 1 - risk)), -most_log, most_log);
     };
     const auto bounded = [](double bytes) { return static_cast<std::int64_t>(std::min(bytes, 0x1.0p62)); };
 
@@ -48,7 +47,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     if (query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
         const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
         const auto known = measured_before(query.history, {group, query.plan, bare});
-        if (known && *known / unit - reach + repeats_within <= room) {
+        if (known && log_ratio_of(estimate, *known) + repeats_within <= room) {
             estimate.need = query.capacity_bytes;
         } else if (learned) {
             if (learned->is_untried || learned->excess_risk <= allowed_excess_risk(query.history)) {

@@ -17,17 +17,33 @@ HPO_INLINE std::int64_t bytes_of_part(const Estimate& estimate, std::string_view
     return bytes;
 }
 
-HPO_INLINE double reach_above_median(const Estimate& estimate) {
-    const auto need = static_cast<double>(bare_need(estimate));
-    const auto uncertainty = static_cast<double>(bytes_of_part(estimate, uncertainty_part));
-    return uncertainty > 0 && need > uncertainty ? std::log(need / (need - uncertainty)) : 0;
-}
+namespace detail {
 
-HPO_INLINE double error_unit(const Estimate& estimate) {
+struct ErrorScale {
+    double reach;  ///< from the median of what was learned to the bare need, as a logarithm
+    double unit;   ///< factor of an error; an error within a wide uncertainty counts like one within a narrow one
+};
+
+[[nodiscard]] HPO_INLINE ErrorScale error_scale(const Estimate& estimate) {
     constexpr double usual = 0.25;  // from the median to the 0.99 quantile, if peaks differ by a tenth
     constexpr double least = 0.05;  // so that one bold estimate that is wrong does not widen all others
-    const double reach = reach_above_median(estimate);
-    return reach > 0 ? usual / std::max(least, reach) : 1;
+    const auto need = static_cast<double>(bare_need(estimate));
+    const auto uncertainty = static_cast<double>(bytes_of_part(estimate, uncertainty_part));
+    if (!(uncertainty > 0 && need > uncertainty)) return {.reach = 0, .unit = 1};
+    const double reach = std::log(need / (need - uncertainty));
+    return {.reach = reach, .unit = usual / std::max(least, reach)};
+}
+
+}  // namespace detail
+
+HPO_INLINE double comparable_error(const Estimate& estimate, double log_ratio) {
+    const auto scale = detail::error_scale(estimate);
+    return (log_ratio + scale.reach) * scale.unit;
+}
+
+HPO_INLINE double log_ratio_of(const Estimate& estimate, double comparable_error) {
+    const auto scale = detail::error_scale(estimate);
+    return comparable_error / scale.unit - scale.reach;
 }
 
 HPO_INLINE Estimate bare_estimate(const PeakPrediction& prediction) {

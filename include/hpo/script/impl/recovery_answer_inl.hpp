@@ -56,6 +56,17 @@ HPO_INLINE void install(lua_State* L) {
     read_only::install(L, plan_type);
 }
 
+HPO_INLINE void push_neighbours(lua_State* L, const std::vector<MemoryNeighbour>& neighbours) {
+    lua_createtable(L, static_cast<int>(neighbours.size()), 0);
+    for (const MemoryNeighbour& process : neighbours) {
+        lua_createtable(L, 0, 3);
+        set_member(L, "pid", Value{process.pid});
+        set_member(L, "bytes", Value{process.bytes});
+        if (!process.program.empty()) set_member(L, "program", Value{process.program});
+        lua_rawseti(L, -2, static_cast<lua_Integer>(lua_rawlen(L, -2)) + 1);
+    }
+}
+
 HPO_INLINE void push_failure(lua_State* L, const FailedAttempt& failed) {
     const Failure& failure = failed.failure;
     const MemoryReading& memory = failure.memory;
@@ -70,9 +81,13 @@ HPO_INLINE void push_failure(lua_State* L, const FailedAttempt& failed) {
     set_member(L, "requested_bytes", failure.requested_bytes);
     set_member(L, "allocated_bytes", memory.allocated);
     set_member(L, "reserved_bytes", memory.reserved);
+    set_member(L, "peak_allocated_bytes", memory.peak_allocated);
+    set_member(L, "peak_reserved_bytes", memory.peak_reserved);
     set_member(L, "free_bytes", memory.free);
     set_member(L, "capacity_bytes", memory.capacity);
     set_member(L, "limit_bytes", memory.limit);
+    push_neighbours(L, memory.neighbours);
+    lua_setfield(L, -2, "neighbours");
     double fragmentation = 0;
     if (memory.allocated && memory.reserved && *memory.reserved > *memory.allocated) {
         fragmentation = static_cast<double>(*memory.reserved - *memory.allocated) / static_cast<double>(*memory.reserved);
@@ -142,7 +157,12 @@ HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& 
         return seconds;
     };
     if (const auto seconds = duration("timeout", "how long wait = true waits")) recovery.wait_seconds = *seconds;
-    if (const auto seconds = duration("interval", "how often wait = true looks")) recovery.wait_interval_seconds = *seconds;
+    if (const auto seconds = duration("interval", "how often wait = true looks")) {
+        recovery.wait_interval_seconds = *seconds;
+        if (*seconds > *recovery.wait_seconds)
+            raise(L, place + ": interval: got " + display_text(*seconds) + " s; expected at most the timeout, " +
+                         display_text(*recovery.wait_seconds) + " s");
+    }
 }
 
 HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& retry) {

@@ -71,7 +71,7 @@ HPO_INLINE std::optional<Residual> residual_of(const ParamSet& params, const Att
     ResidualGroup group = residual_group(estimate.source, {attempt.device_name, {}}, params, attempt.plan);
     if (!attempt.model_family.empty()) group.family = attempt.model_family;
     const double error = std::log(static_cast<double>(needed) / static_cast<double>(told));
-    return Residual{std::move(group), (error + reach_above_median(estimate)) * error_unit(estimate), !ended};
+    return Residual{std::move(group), comparable_error(estimate, error), !ended};
 }
 
 }  // namespace hpo::memory::calibration
