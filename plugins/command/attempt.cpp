@@ -45,6 +45,7 @@ Attempt::Attempt(const ProgramStart& start, Settings settings, hpo::Progress& pr
 
 hpo::AttemptOutcome Attempt::run() {
     const std::optional<std::int64_t> kills_before = hpo::worker::oom_kills();
+    limit_memory();
     for (bool ended = false; !ended;) {
         std::array<pollfd, 4> watched{};
         watched[0] = {program_.ended(), POLLIN, 0};
@@ -62,10 +63,33 @@ hpo::AttemptOutcome Attempt::run() {
     }
     const ProgramEnd end = program_.wait();
     if (account_ && charged_ > 0) account_->release(charged_);
+    see_group();
     read_rest();
     output_log_.finish();
     error_log_.finish();
     return outcome(end, hpo::worker::oom_killed_since(kills_before));
+}
+
+std::optional<std::int64_t> Attempt::share() { return settings_.cap_bytes || !account_ ? settings_.cap_bytes : account_->own_cap(); }
+
+void Attempt::limit_memory() {
+    const auto cap = share();
+    if (!settings_.hard_limit || !hpo::is_cpu(settings_.device) || !cap) return;
+    // A look ends what takes more than its share. The group ends what takes much more between two looks. It counts what a look does not:
+    // the kernel's own memory for the program.
+    group_.emplace(*cap + *cap / 16 + (std::int64_t{32} << 20U));
+    for (const pid_t process : process_tree(program_.keeper())) {
+        if (process != program_.keeper()) group_->add(process);
+    }
+}
+
+void Attempt::see_group() {
+    if (!group_ || too_much_ || !group_->has_killed()) return;
+    too_much_ = hpo::Failure{.kind = hpo::FailureKind::out_of_memory,
+                             .message = "out of memory: the program took more than the " + hpo::format_bytes(*share()) +
+                                        " of its device that it may take, so the kernel ended it"};
+    too_much_->memory.limit = share();
+    too_much_->memory.reserved = larger(share(), seen_peak_);
 }
 
 void Attempt::read_rest() {

@@ -14,6 +14,7 @@
 #include "hpo/trainer/trainer.hpp"
 #include "kept_program.hpp"
 #include "line_stream.hpp"
+#include "memory_group.hpp"
 #include "output_log.hpp"
 #include "program_lines.hpp"
 #include "tree_memory.hpp"
@@ -30,7 +31,8 @@ public:
         std::optional<std::int64_t> cap_bytes{};  ///< most that the program may take of its device
         /// What the CUDA context is taken to be. PyTorch does not tell it, and predictions for a program count it.
         std::int64_t context_bytes = 0;
-        std::string account{};  ///< file of the device's shared account (device/metered_device.hpp); empty: it has none
+        bool hard_limit = false;  ///< on a CPU, the kernel holds the program to `cap_bytes`, too
+        std::string account{};    ///< file of the device's shared account (device/metered_device.hpp); empty: it has none
     };
     Attempt(const ProgramStart& start, Settings settings, hpo::Progress& progress);
 
@@ -44,6 +46,12 @@ private:
     void hear_line(std::string_view text, bool whole);
     void malformed(const std::string& what);
     void stop_if_asked();
+    /// Puts the program into a control group with its limit, if that is asked for.
+    void limit_memory();
+    /// Tells if the kernel has ended the program, because the control group was full.
+    void see_group();
+    /// The most that the program may take of its device.
+    [[nodiscard]] std::optional<std::int64_t> share();
     void look_at_memory();
     /// Tells the device's account what the program takes now. Ends the program if it takes more than it may, or did between two looks.
     void take(const TreeMemory::Look& look);
@@ -77,6 +85,7 @@ private:
     std::optional<hpo::device::MeteredDevice> account_;
     std::int64_t charged_ = 0;              ///< bytes that the account holds for this attempt
     std::optional<hpo::Failure> too_much_;  ///< set once the program was ended because of its memory
+    std::optional<MemoryGroup> group_;
     std::int64_t malformed_ = 0;
     std::string first_malformed_;
     bool pruned_ = false;               ///< it said that it is not worth finishing

@@ -16,6 +16,7 @@
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "hpo/worker/environment.hpp"
+#include "memory_group.hpp"
 #include "torch_share.hpp"
 
 namespace command {
@@ -133,6 +134,9 @@ hpo::TrainerInfo CommandTrainer::info() const {
          hpo::MemoryUse::none},
         {"grace_ms", "int", "[0, 3600000]", std::int64_t{5000}, "milliseconds from SIGTERM to SIGKILL for a program that is to stop",
          hpo::MemoryUse::none},
+        {"hard_limit", "bool", "", false,
+         "on a CPU, the kernel holds each attempt to its share by a control group; without, hpo looks and ends what takes more",
+         hpo::MemoryUse::none},
     };
     info.metrics = {{"value", hpo::Direction::minimize, "what the program tells as its value; the study may call it by any name"}};
     info.open_ended = true;
@@ -152,6 +156,7 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progr
                      .device = job.plan.device,
                      .cap_bytes = job.plan.cap_bytes,
                      .context_bytes = context_bytes_of(job),
+                     .hard_limit = settings.truth("hard_limit"),
                      .account = hpo::is_cpu(job.plan.device) ? job.metered_device : std::string{}},
                     progress};
     return attempt.run();
@@ -184,6 +189,13 @@ std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& jo
             if (batch.empty() && !settings.text(split).empty())
                 problems.push_back(
                     {split, "got '" + settings.text(split) + "' without the option batch; expected batch = \"NAME\" beside it"});
+        }
+        if (settings.truth("hard_limit") && hpo::is_cpu(job.plan.device)) {
+            try {
+                const MemoryGroup tried{std::int64_t{1} << 30U};
+            } catch (const hpo::Error& error) {
+                problems.push_back({"hard_limit", error.what()});
+            }
         }
         const std::string program = words_for(with_split_batch(job, settings), settings).front();
         if (!can_be_started(program)) problems.push_back({"arguments", "the program '" + program + "' is not there, or cannot be started"});

@@ -454,6 +454,28 @@ time.sleep(1000))"});
     CHECK(outcome.failure->memory.reserved > *job.plan.cap_bytes);
 }
 
+TEST_CASE("a program with a hard limit is in a control group, and the failure says its share whoever ends it") {
+    auto job = job_of({"sh", "-c", R"(until grep -q hpo- /proc/self/cgroup; do sleep 0.01; done; exec "$@")", "sh", "python3", "-c",
+                       "b = b'x' * (400 << 20); print('@hpo {\"value\": 1}')"});
+    job.options["hard_limit"] = true;
+    job.plan.cap_bytes = std::int64_t{100} << 20;
+    if (!command::CommandTrainer{}.check(job).empty()) {
+        WARN("skipped: this user may not limit a process by a control group");
+        return;
+    }
+    Listener listener;
+    const auto outcome = run(job, listener);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == FailureKind::out_of_memory);
+    CHECK_THAT(outcome.failure->message, Contains("that it may take, so "));
+    CHECK(outcome.failure->memory.limit == job.plan.cap_bytes);
+    CHECK(outcome.failure->memory.reserved >= *job.plan.cap_bytes);
+    job.plan.cap_bytes = std::int64_t{2000} << 20;
+    const auto enough = run(job, listener);
+    CHECK(enough.kind == OutcomeKind::complete);
+    CHECK(enough.peak_reserved > std::int64_t{400} << 20);
+}
+
 TEST_CASE("a program takes its memory from the account of its device, and is ended if the device has too little") {
     const TemporaryDirectory folder;
     constexpr std::int64_t mib = std::int64_t{1} << 20;

@@ -105,7 +105,7 @@ TEST_CASE("a mistake in the command line of a program is told before anything ru
     CHECK_THAT(error(R"({ "python3", "train.py", "{y}" })"), Contains("unknown placeholder 'y'"));
     CHECK_THAT(error(R"({ "no-such-program" })"), Contains("the program 'no-such-program' is not there, or cannot be started"));
     CHECK_THAT(error(R"({ "sh", grace = 1 })"),
-               Contains("unknown option 'grace'; known: arguments, batch, micro_batch, accumulate, optimize, grace_ms"));
+               Contains("unknown option 'grace'; known: arguments, batch, micro_batch, accumulate, optimize, grace_ms, hard_limit"));
     CHECK_THAT(error(R"({ "sh", grace_ms = -1 })"), Contains("grace_ms: got '-1'; expected a whole number in [0, 3600000]"));
     const auto ran = tune(workshop, {"run", "s.lua"});
     CHECK(ran.status == 2);
