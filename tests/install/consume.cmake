@@ -39,7 +39,7 @@ if(PLUGIN)
   # A program with a training loop of its own, as docs/own-loops.md has it.
   file(REMOVE_RECURSE ${WORK}/own-loop-build)
   must(${CMAKE_COMMAND} -S ${SOURCE}/../own_loop -B ${WORK}/own-loop-build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
-       -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DHPO_HEADER_ONLY=ON)
+       -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0)
   must(${CMAKE_COMMAND} --build ${WORK}/own-loop-build)
   must(${WORK}/own-loop-build/own_loop)
   return()
