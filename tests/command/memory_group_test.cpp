@@ -2,13 +2,11 @@
 #include "command/memory_group.hpp"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -17,6 +15,7 @@
 #include "command/command_trainer.hpp"
 #include "hpo/base/error.hpp"
 #include "support/catch.hpp"
+#include "support/filled_memory.hpp"
 #include "support/temporary_directory.hpp"
 
 using Catch::Contains;
@@ -38,7 +37,7 @@ bool can_limit() {
     }
 }
 
-/// How a process ends that takes so much memory in a group of 64 MiB.
+/// How a process ends that takes so much memory in a group.
 int status_after_taking(std::int64_t bytes, const MemoryGroup& group) {
     std::array<int, 2> go{};
     REQUIRE(::pipe(go.data()) == 0);
@@ -46,9 +45,7 @@ int status_after_taking(std::int64_t bytes, const MemoryGroup& group) {
     if (child == 0) {
         char word = 0;
         if (::read(go[0], &word, 1) != 1) ::_exit(2);
-        void* const memory = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) ::_exit(3);
-        std::memset(memory, 1, static_cast<std::size_t>(bytes));
+        hpo::tests::filled_memory(bytes);
         ::_exit(0);
     }
     group.add(child);

@@ -12,23 +12,15 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/filled_memory.hpp"
 
 using command::TreeMemory;
+using hpo::tests::filled_memory;
 
 namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
 constexpr std::int64_t tolerance = 4 * mebibyte;  // page tables, stacks, and what a process writes to of the program's
-
-/// Memory of which each page is written to. ThreadSanitizer is left out, because what it remembers of each write takes memory, too.
-[[gnu::no_sanitize_thread]] void* filled(std::int64_t bytes) {
-    void* const memory = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) ::_exit(3);
-    ::madvise(memory, static_cast<std::size_t>(bytes), MADV_NOHUGEPAGE);
-    constexpr std::int64_t page = 4096;
-    for (std::int64_t at = 0; at < bytes; at += page) static_cast<volatile char*>(memory)[at] = 1;
-    return memory;
-}
 
 /// A keeper whose child is a copy of this process. The copy runs `work`, and then waits. Ends with this object.
 class KeptCopy {
@@ -69,7 +61,7 @@ private:
 /// This process, as a program with so much memory of its own.
 class Program {
 public:
-    explicit Program(std::int64_t bytes) : bytes_{bytes}, memory_{filled(bytes)} {}
+    explicit Program(std::int64_t bytes) : bytes_{bytes}, memory_{filled_memory(bytes)} {}
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
     ~Program() { ::munmap(memory_, static_cast<std::size_t>(bytes_)); }
@@ -88,7 +80,7 @@ void is_about(std::int64_t bytes, std::int64_t expected) {
 
 TEST_CASE("what a copy takes does not depend on how many others run, nor on what the program holds") {
     const Program program{96 * mebibyte};
-    const auto work = [] { filled(32 * mebibyte); };
+    const auto work = [] { filled_memory(32 * mebibyte); };
     const KeptCopy alone{work};
     TreeMemory memory = alone.memory();
     is_about(memory.now().value().bytes, 32 * mebibyte);
@@ -100,8 +92,8 @@ TEST_CASE("what a copy takes does not depend on how many others run, nor on what
 TEST_CASE("memory that a copy gave back between two looks is seen") {
     const Program program{64 * mebibyte};
     const KeptCopy copy{[] {
-        filled(16 * mebibyte);
-        ::munmap(filled(48 * mebibyte), 48 * mebibyte);
+        filled_memory(16 * mebibyte);
+        ::munmap(filled_memory(48 * mebibyte), 48 * mebibyte);
     }};
     const TreeMemory::Look look = copy.memory().now().value();
     is_about(look.bytes, 16 * mebibyte);
@@ -111,10 +103,10 @@ TEST_CASE("memory that a copy gave back between two looks is seen") {
 TEST_CASE("what the children of a copy have alone is added, and what they share with it counts once") {
     const Program program{64 * mebibyte};
     const KeptCopy copy{[] {
-        filled(32 * mebibyte);
+        filled_memory(32 * mebibyte);
         ::signal(SIGUSR1, [](int) {
             if (::fork() != 0) return;
-            filled(16 * mebibyte);
+            filled_memory(16 * mebibyte);
             for (;;) ::pause();
         });
     }};
