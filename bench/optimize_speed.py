@@ -39,7 +39,7 @@ def main():
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
     under_hpo = [tune, "run", "--progress", "none", "--workers"]
     ways = {"Optuna alone": [], "hpo, 1 worker": [*under_hpo, "1", "--"], "hpo, 2 workers": [*under_hpo, "2", "--"]}
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory(dir=os.getcwd()) as folder:
         os.chdir(folder)
         with open("program.py", "w", encoding="utf-8") as file:
             file.write(PROGRAM)

@@ -85,11 +85,8 @@ void Attempt::limit_memory() {
 
 void Attempt::see_group() {
     if (!group_ || too_much_ || !group_->has_killed()) return;
-    too_much_ = hpo::Failure{.kind = hpo::FailureKind::out_of_memory,
-                             .message = "out of memory: the program took more than the " + hpo::format_bytes(*share()) +
-                                        " of its device that it may take, so the kernel ended it"};
-    too_much_->memory.limit = share();
-    too_much_->memory.reserved = larger(share(), seen_peak_);
+    ended_for_memory("the program took more than the " + hpo::format_bytes(*share()) + " of its device that it may take", "the kernel",
+                     {.reserved = larger(share(), seen_peak_), .limit = share()});
 }
 
 void Attempt::read_rest() {
@@ -230,9 +227,13 @@ void Attempt::take(const TreeMemory::Look& look) {
         end_for_memory(took + ", more than the " + hpo::format_bytes(*cap) + " that it may take", {.reserved = look.most, .limit = cap});
 }
 
-void Attempt::end_for_memory(const std::string& why, hpo::MemoryReading reading) {
-    too_much_ = hpo::Failure{.kind = hpo::FailureKind::out_of_memory, .message = "out of memory: " + why + ", so hpo ended it"};
+void Attempt::ended_for_memory(const std::string& why, const std::string& who, hpo::MemoryReading reading) {
+    too_much_ = hpo::Failure{.kind = hpo::FailureKind::out_of_memory, .message = "out of memory: " + why + ", so " + who + " ended it"};
     too_much_->memory = std::move(reading);
+}
+
+void Attempt::end_for_memory(const std::string& why, hpo::MemoryReading reading) {
+    ended_for_memory(why, "hpo", std::move(reading));
     if (seen_peak_ && too_much_->memory.capacity) too_much_->requested_bytes = *seen_peak_ - charged_;
     program_.signal(SIGKILL);
 }

@@ -55,6 +55,7 @@ private:
     void look_at_memory();
     /// Tells the device's account what the program takes now. Ends the program if it takes more than it may, or did between two looks.
     void take(const TreeMemory::Look& look);
+    void ended_for_memory(const std::string& why, const std::string& who, hpo::MemoryReading reading);
     void end_for_memory(const std::string& why, hpo::MemoryReading reading);
     /// What the failure's message does not tell of the memory, as the program told it last.
     void add_told_memory(hpo::Failure& failure) const;

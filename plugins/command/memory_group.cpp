@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
+#include "hpo/device/control_groups.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
 
 namespace command {
@@ -48,16 +49,11 @@ bool limits_memory_below(const std::filesystem::path& folder) {
 /// The nearest first. A container may see its own group as the top folder, but the path as the host knows it.
 std::vector<Parent> parents(const std::filesystem::path& root) {
     std::vector<Parent> found;
-    std::ifstream membership{root / "proc/self/cgroup"};  // lines "ID:CONTROLLERS:PATH"
-    for (std::string line; std::getline(membership, line);) {
-        const auto first = line.find(':');
-        const auto second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const bool unified = controllers.empty();
-        if (!unified && controllers != "memory") continue;
+    for (const hpo::device::ControlGroup& group : hpo::device::own_control_groups(root)) {
+        const bool unified = group.is_unified();
+        if (!unified && group.controllers != "memory") continue;
         const auto top = root / (unified ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
-        for (std::filesystem::path path = std::filesystem::path{line.substr(second + 1)}.relative_path();; path = path.parent_path()) {
+        for (std::filesystem::path path = group.path.relative_path();; path = path.parent_path()) {
             const auto folder = path.empty() ? top : top / path;
             const bool fits = unified ? limits_memory_below(folder) : std::filesystem::exists(folder / "memory.limit_in_bytes");
             if (fits) found.push_back({folder, unified});

@@ -118,11 +118,11 @@ function rules.wait_for_others(given)
   local options = options_of("wait_for_others", given, {
     timeout = { must = any, standard = "10min" }, interval = { must = any, standard = "1s" }, times = { must = whole_from(1), standard = 3 },
   })
-  local timeout, interval, times = options.timeout, options.interval, options.times
-  local fits, why = pcall(hpo.retry, { wait = true, timeout = timeout, interval = interval })
+  local times, changes = options.times, { wait = true, timeout = options.timeout, interval = options.interval }
+  local fits, why = pcall(hpo.retry, changes)
   if not fits then error((why:gsub("^.*hpo%.retry", "rules.wait_for_others")), 2) end
   return function(_, failure, _)
-    if failure.blame == "neighbour" and failure.attempt <= times then return hpo.retry { wait = true, timeout = timeout, interval = interval } end
+    if failure.blame == "neighbour" and failure.attempt <= times then return hpo.retry(changes) end
   end
 end
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/device/control_groups.hpp"
 #include "hpo/device/host_memory.hpp"
 
 namespace hpo::device::detail {
@@ -66,18 +67,12 @@ HPO_INLINE std::optional<HostMemory> host_memory(const std::filesystem::path& ro
     if (memory.total <= 0) return std::nullopt;
 
     const std::int64_t machine_bytes = memory.total;
-    std::ifstream membership{root / "proc/self/cgroup"};
-    std::string line;
-    while (std::getline(membership, line)) {
-        const auto first = line.find(':');
-        const auto second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const bool unified = controllers.empty();
-        if (!unified && controllers.find("memory") == std::string::npos) continue;
+    for (const ControlGroup& group : own_control_groups(root)) {
+        const bool unified = group.is_unified();
+        if (!unified && group.controllers.find("memory") == std::string::npos) continue;
         const auto top = root / (unified ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
         // A container may see its own group as the top folder, but the path as the host knows it. Then only the top folder exists.
-        for (std::filesystem::path path = line.substr(second + 1); path.has_relative_path(); path = path.parent_path())
+        for (std::filesystem::path path = group.path; path.has_relative_path(); path = path.parent_path())
             detail::limit_by_cgroup(memory, top / path.relative_path(), unified, machine_bytes);
         detail::limit_by_cgroup(memory, top, unified, machine_bytes);
     }

@@ -35,15 +35,13 @@ HPO_INLINE FailureTraits traits_of(const Failure& failure) {
     if (failure.cause && is_memory(failure.kind)) return detail::memory_traits[static_cast<std::size_t>(*failure.cause)];
     FailureTraits traits = detail::kind_traits[static_cast<std::size_t>(failure.kind)];
     if (is_memory(failure.kind)) return traits;
-    if (failure.kind == FailureKind::environment) {
-        const auto part = find_telling_part(failure.type, failure.message);
-        if (part && part->kind == failure.kind && part->family && part->family->recurrence) traits.recurrence = *part->family->recurrence;
-        return traits;
-    }
     if (const auto meaning = detail::meaning_of(failure)) {
         traits.blame = meaning->blame;
         traits.recurrence = meaning->recurrence;
         traits.sticky = ends_process(meaning->what);
+    } else if (failure.kind == FailureKind::environment) {
+        const auto part = find_telling_part(failure.type, failure.message);
+        if (part && part->kind == failure.kind && part->family && part->family->recurrence) traits.recurrence = *part->family->recurrence;
     }
     return traits;
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/device/control_groups.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
 
 namespace hpo::worker::inline supervisor {
@@ -31,15 +32,9 @@ HPO_INLINE std::optional<std::int64_t> oom_kills() {
     };
     add("/proc/vmstat");
     add("/sys/fs/cgroup/memory.events");
-    std::ifstream groups{"/proc/self/cgroup"};  // lines "ID:CONTROLLERS:PATH"
-    for (std::string line; std::getline(groups, line);) {
-        const auto first = line.find(':');
-        const auto second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const std::string path = line.substr(second + 1);
-        if (controllers.empty() && path != "/") add("/sys/fs/cgroup" + path + "/memory.events");
-        if (controllers == "memory") add("/sys/fs/cgroup/memory" + path + "/memory.oom_control");
+    for (const device::ControlGroup& group : device::own_control_groups()) {
+        if (group.is_unified() && group.path != "/") add("/sys/fs/cgroup" + group.path.string() + "/memory.events");
+        if (group.controllers == "memory") add("/sys/fs/cgroup/memory" + group.path.string() + "/memory.oom_control");
     }
     return sum;
 }
