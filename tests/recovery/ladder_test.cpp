@@ -174,6 +174,62 @@ TEST_CASE("retry and wait have arguments, with the same meaning in C++ and in wo
     CHECK(answer(Ladder{Retry{}}).fresh_worker);
 }
 
+TEST_CASE("what was away is waited for in pauses that double, once it was there before") {
+    using Names = std::vector<std::string>;
+    const Failure away = hpo::classify_python("requests.exceptions.ConnectionError: host: Max retries exceeded with url: /model");
+    REQUIRE(away.kind == FailureKind::environment);
+    const auto at = [](std::int64_t second) { return hpo::Time{second * 1'000'000}; };
+    Trial well;
+    well.state = hpo::TrialState::complete;
+    well.completed = at(10);
+    well.attempts.emplace_back();
+    const std::vector<Trial> before{well};
+    const auto decided = [&](const auto& policy, const std::vector<Trial>& trials) { return decisions(policy, away, plan_of(8), trials); };
+
+    std::vector<double> pauses;
+    Trial trial;
+    hpo::History history{};
+    history.trials = before;
+    while (true) {
+        Attempt& attempt = trial.attempts.emplace_back();
+        attempt.failure = away;
+        const Recovery answer = Ladder<>{}.recover({trial, attempt, away, history});
+        if (answer.action != Recovery::Action::retry) break;
+        CHECK_FALSE(answer.wait_seconds);
+        attempt.decision = answer.reason;
+        pauses.push_back(answer.pause_seconds);
+        REQUIRE(pauses.size() < 20);
+    }
+    CHECK(pauses == std::vector<double>{5, 10, 20, 40, 80, 160, 285});  // ten minutes in all
+    CHECK(decided(Ladder<>{}, before).front() == "backoff: what the program needs around it was away: retry after 5 s");
+    CHECK(decided(Ladder<>{}, before).back() == "environment; tried: backoff 7 times");
+    CHECK(decided(ShrinkMicroBatch{}, before).size() == 8);
+    CHECK(decided(ShrinkMicroBatch{}, before).back() == "environment, also after 7 pauses");
+    CHECK(decided(ShrinkMicroBatch{{.outage_seconds = 0}}, before) == Names{"environment"});
+    CHECK(decided(Ladder{Backoff{.timeout_seconds = 1, .interval_seconds = 1}, Prune{}}, before).size() == 2);
+    CHECK(names(decided(Ladder<>{{.rungs = "backoff(30s, 10s)+prune"}}, before)) == Names{"backoff", "backoff", "environment"});
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "backoff(1s, 2s)"}}, Catch::Contains("expected an interval of at most the timeout"));
+
+    // Nothing tells that it was ever there.
+    CHECK(decided(Ladder<>{}, {}) == Names{"environment"});
+    CHECK(decided(ShrinkMicroBatch{}, {}) == Names{"environment"});
+    const Failure full = hpo::classify_python("OSError: [Errno 28] No space left on device");
+    CHECK(names(decisions(Ladder<>{}, full, plan_of(8), before)).front() == "backoff");
+    // What does not pass by itself.
+    CHECK(decisions(Ladder<>{}, hpo::classify_python("ModuleNotFoundError: No module named 'x'"), plan_of(8), before).size() == 1);
+    // Another trial has waited in vain, and none has ended well since.
+    Trial failed = well;
+    failed.state = hpo::TrialState::fail;
+    failed.completed = at(700);
+    failed.attempts.back().failure = away;
+    failed.attempts.back().decision = "backoff: retry after 285 s";
+    failed.attempts.emplace_back().failure = away;
+    CHECK(decided(Ladder<>{}, {well, failed}) == Names{"environment"});
+    Trial later = well;
+    later.completed = at(800);
+    CHECK(decided(Ladder<>{}, {later, failed}).size() == 8);
+}
+
 TEST_CASE("where segments cannot grow, large blocks are not split") {
     const hpo::PlanRefusal old_libtorch = [](const ExecutionPlan& from, const ExecutionPlan& to) {
         return to.expandable_segments && !from.expandable_segments ? std::optional<std::string>{"added in 2.1"} : std::nullopt;

@@ -74,7 +74,7 @@ TEST_CASE("unknown names and options list what is known") {
                       Catch::StartsWith("--sampler: unknown sampler 'randon'; did you mean 'random'?; known: random"));
     CHECK_THROWS_WITH(registries.recoveries.make("--recovery", {"shrink_micro_batch", {{"min_microbatch", "2"}}}),
                       "--recovery: unknown option of shrink_micro_batch 'min_microbatch'; did you mean 'min_micro_batch'?; known: "
-                      "min_micro_batch, max_retries, crash_retries");
+                      "min_micro_batch, max_retries, crash_retries, outage_seconds");
     CHECK_THROWS_WITH(registries.pruners.make("study.lua:3", {"none", {{"x", "1"}}}),
                       "study.lua:3: unknown option of none 'x'; known: none");
 }

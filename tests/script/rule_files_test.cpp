@@ -123,6 +123,13 @@ TEST_CASE("the shipped rules answer what they are for, and nothing else") {
     REQUIRE(waits);
     CHECK(waits->wait_seconds == 1800);
     CHECK_FALSE(answer("rules.wait_for_others {}", failure_of(FailureKind::out_of_memory, OomCause::neighbour), 4));
+    hpo::Failure away = failure_of(FailureKind::environment);
+    away.message = "OSError: [Errno 116] Stale file handle";
+    CHECK(answer("rules.backoff {}", away)->pause_seconds == 5);
+    CHECK(answer("rules.backoff { interval = 3 }", away, 3)->pause_seconds == 12);
+    CHECK_FALSE(answer("rules.backoff {}", away, 8));
+    away.message = "ModuleNotFoundError: No module named 'x'";
+    CHECK_FALSE(answer("rules.backoff {}", away));
     CHECK(answer("rules.alone()", failure_of(FailureKind::out_of_memory, OomCause::neighbour))->alone);
     CHECK(answer("rules.fresh_worker()", failure_of(FailureKind::out_of_memory, OomCause::leak))->fresh_worker);
     CHECK_FALSE(answer("rules.fresh_worker()", too_large));

@@ -439,6 +439,11 @@ TEST_CASE("a rule's retry may wait until the device is free, and have it alone")
     CHECK(recover("on_oom = function() return hpo.retry { wait = true, timeout = 90 } end").wait_seconds == 90);
     CHECK(waits.wait_interval_seconds == 1);
     CHECK(recover("on_oom = function() return hpo.retry { wait = true, interval = '30s' } end").wait_interval_seconds == 30);
+    const auto pauses = recover("on_oom = function() return hpo.retry { pause = '30s' } end");
+    CHECK(pauses.pause_seconds == 30);
+    CHECK_FALSE(pauses.wait_seconds);
+    CHECK(pauses.reason == "out of memory at micro-batch 16: retry after 30 s (the script's rule)");
+    CHECK(recover("on_oom = function() return hpo.retry { wait = true, pause = 1.5 } end").pause_seconds == 1.5);
     const auto alone = recover("on_oom = function() return hpo.retry { alone = true, wait = false } end");
     CHECK(alone.alone);
     CHECK_FALSE(alone.wait_seconds);
@@ -449,7 +454,7 @@ TEST_CASE("a retry that changes nothing is left to the policy, with a note of it
     const std::string note =
         "s.lua:3: on_oom: hpo.retry changes nothing, so the recovery policy decides; expected another plan, other params, fresh_worker, "
         "other_device, "
-        "wait or alone";
+        "wait, pause or alone";
     for (const char* retry : {"{}", "{ micro_batch = plan.micro_batch }", "{ params = { length = trial.params.length } }",
                               "{ wait = false, reason = 'once more' }"}) {
         CAPTURE(retry);
@@ -459,7 +464,7 @@ TEST_CASE("a retry that changes nothing is left to the policy, with a note of it
         CHECK(answer.note == note);
     }
     for (const char* retry : {"{ micro_batch = 8 }", "{ params = { length = 128 } }", "{ fresh_worker = true }", "{ wait = true }",
-                              "{ alone = true }", "{ params = { new = 1 } }"}) {
+                              "{ alone = true }", "{ pause = 1 }", "{ params = { new = 1 } }"}) {
         CAPTURE(retry);
         const auto answer = recover("on_oom = function(trial, failure, plan)\nreturn hpo.retry " + std::string{retry} + " end");
         CHECK(answer.action == hpo::Recovery::Action::retry);
@@ -505,7 +510,7 @@ TEST_CASE("after a crash or with a checkpoint the same attempt again is a change
 TEST_CASE("a retry that only waits changes nothing for a trial that can never fit") {
     Case never;
     never.trial.attempts[0].failure->cause = hpo::OomCause::capacity;
-    for (const char* retry : {"wait = true", "alone = true"}) {
+    for (const char* retry : {"wait = true", "alone = true", "pause = 1"}) {
         const auto answer = recover("on_oom = function() return hpo.retry { " + std::string{retry} + " } end", never);
         CHECK(answer.action == hpo::Recovery::Action::fail);
         CHECK_THAT(answer.note, Catch::Contains("on_oom: hpo.retry changes nothing for a trial that cannot fit the empty device"));
@@ -587,6 +592,7 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
          "hpo.retry: interval: got 20 s; expected at most the timeout, 10 s"},
         {"return hpo.retry { wait = true, timeout = 0 }", "hpo.retry: timeout: got 0; expected a duration above 0"},
         {"return hpo.retry { wait = true, timeout = {} }", "hpo.retry: timeout: got a table; expected a duration above 0"},
+        {"return hpo.retry { pause = '-1s' }", "hpo.retry: pause: got -1s; expected a duration above 0"},
         {"return hpo.retry { wait = 1 }", "hpo.retry: got a number for wait; expected true or false"},
         {"return hpo.retry { params = { length = 999 } }", "parameter 'length': got 999; expected int [128, 512] step 32"},
         {"return { micro_batch = 3 }", "on_oom: got a table for the answer; expected hpo.retry"},

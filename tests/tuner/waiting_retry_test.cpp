@@ -135,6 +135,43 @@ TEST_CASE("a retry that waits looks at the device no more often than its interva
     CHECK(ran.result.trials.at(0).state == TrialState::complete);
 }
 
+TEST_CASE("a retry with a pause starts after it, and others run meanwhile") {
+    Scripted executor;
+    executor.slots = 1;
+    executor.fails = first_of_trial_0;
+    const Stopwatch all;
+    const Ran ran = run(
+        executor, [](Recovery& retry) { retry.pause_seconds = 0.3; }, 3);
+    CHECK(all.seconds() >= 0.3);
+    CHECK(executor.started == std::vector<std::int64_t>{0, 1, 2, 0});
+    CHECK(ran.result.trials.at(0).state == TrialState::complete);
+    CHECK(ran.notes.all.empty());
+    REQUIRE(ran.notes.waits.size() == 1);
+    CHECK(ran.notes.waits.front().first == 1);
+    CHECK(ran.notes.waits.front().second <= 0.3);
+}
+
+TEST_CASE("a retry waits for memory after its pause, not in it") {
+    Scripted executor;
+    executor.fails = first_of_trial_0;
+    std::vector<double> looks;
+    const Stopwatch all;
+    executor.free = [&] {
+        looks.push_back(all.seconds());
+        return 90 * mib;
+    };
+    run(
+        executor,
+        [](Recovery& retry) {
+            retry.pause_seconds = 0.2;
+            retry.wait_seconds = 60;
+        },
+        1);
+    REQUIRE(looks.size() == 1);
+    CHECK(looks.front() >= 0.2);
+    CHECK(all.seconds() < 60);
+}
+
 TEST_CASE("other trials begin while a retry waits for memory, also with one worker") {
     Scripted executor;
     executor.slots = 1;

@@ -45,6 +45,7 @@ struct Recovery {
     bool fresh_worker = false;             ///< in a process that has run no attempt yet
     std::optional<double> wait_seconds{};  ///< starts when enough of the device is free, or after this time
     double wait_interval_seconds = 0;      ///< how often it looks at what is free; 0: ten times a second
+    double pause_seconds = 0;              ///< starts when this time has passed, not before
     bool other_device = false;             ///< on another device of the run, if one can be used
     bool alone = false;                    ///< starts when no other attempt runs, and none is started beside it
     std::string note{};                    ///< about a rule of a script that did not do what it seems to; empty: none

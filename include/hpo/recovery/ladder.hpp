@@ -12,6 +12,7 @@
 #include "hpo/recovery/known_rungs.hpp"
 #include "hpo/recovery/prune.hpp"
 #include "hpo/recovery/rungs/alone.hpp"
+#include "hpo/recovery/rungs/backoff.hpp"
 #include "hpo/recovery/rungs/checkpoint_activations.hpp"
 #include "hpo/recovery/rungs/expandable_segments.hpp"
 #include "hpo/recovery/rungs/fresh_worker.hpp"
@@ -53,7 +54,7 @@ public:
     struct Config {
         /// Rungs for a single cause stand before those for any.
         std::string rungs =
-            "expandable_segments+limit_splits+other_device+fresh_worker+alone+wait+shrink_micro_batch+checkpoint_activations+prune";
+            "expandable_segments+limit_splits+other_device+backoff+fresh_worker+alone+wait+shrink_micro_batch+checkpoint_activations+prune";
     };
     static constexpr void fields(auto field) { field("rungs", &Config::rungs, "the rungs in order, with + between them"); }
 

@@ -54,8 +54,8 @@ requires RecoveryPolicy<std::invoke_result_t<Make>>
                         report.expect(answer.plan.effective_batch == batch || answer.params, "a retry keeps the effective batch" + place);
                         const auto micro = answer.plan.effective_micro_batch();
                         report.expect(!micro || *micro >= 1, "a micro-batch is at least 1" + place);
-                        report.expect(answer.plan != plan || answer.params || answer.fresh_worker || answer.wait_seconds || answer.alone ||
-                                          !is_memory(attempt.failure->kind),
+                        report.expect(answer.plan != plan || answer.params || answer.fresh_worker || answer.wait_seconds ||
+                                          answer.pause_seconds > 0 || answer.alone || !is_memory(attempt.failure->kind),
                                       "a retry after a memory failure changes something" + place);
                         plan = answer.plan;
                     } while (trial.attempts.size() < too_many);

@@ -145,7 +145,7 @@ public:
     virtual void others_changed(const std::vector<Trial>& /*trials*/) {}
     /// No trial is left to begin. The `missing` ones run in other processes.
     virtual void waiting_for_others(std::int64_t /*missing*/) {}
-    /// Nothing runs: `trials` trials wait for free memory of their devices. One of them goes on after `seconds` at the latest.
+    /// Nothing runs: `trials` trials pause or wait for free memory of their devices. One of them goes on after `seconds` at the latest.
     virtual void all_wait(std::size_t /*trials*/, double /*seconds*/) {}
     virtual void idle() {}  ///< called several times a second
 };

@@ -25,6 +25,7 @@ namespace hpo::tuner {
             .fresh_worker = recovery.fresh_worker,
             .wait_seconds = recovery.wait_seconds,
             .wait_interval_seconds = recovery.wait_interval_seconds,
+            .pause_seconds = recovery.pause_seconds,
             .free_bytes = recovery.wait_seconds && same_plan ? known_requirement(failed) : 0,
             .other_device = recovery.other_device,
             .alone = recovery.alone};

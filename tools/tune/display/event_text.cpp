@@ -33,8 +33,8 @@ std::string device_left_out_text(const std::string& device, double seconds, cons
 }
 
 std::string all_wait_text(std::size_t trials, double seconds) {
-    const std::string who = trials == 1 ? "a trial waits for free memory of the device, and"
-                                        : std::to_string(trials) + " trials wait for free memory of the device, and the first";
+    const std::string who =
+        trials == 1 ? "a trial waits to be tried again, and" : std::to_string(trials) + " trials wait to be tried again, and the first";
     return "nothing runs: " + who + " goes on in " + duration(seconds) + " at the latest";
 }
 

@@ -20,6 +20,7 @@
 #include "hpo/recovery/known_rungs.hpp"
 #include "hpo/recovery/prune.hpp"
 #include "hpo/recovery/rungs/alone.hpp"
+#include "hpo/recovery/rungs/backoff.hpp"
 #include "hpo/recovery/rungs/checkpoint_activations.hpp"
 #include "hpo/recovery/rungs/expandable_segments.hpp"
 #include "hpo/recovery/rungs/fresh_worker.hpp"
@@ -128,6 +129,7 @@ HPO_INLINE std::span<const KnownRung> known_rungs() {
                                               detail::known_rung<OtherDevice>(),
                                               detail::known_rung<Alone>(),
                                               detail::known_rung<Wait>(),
+                                              detail::known_rung<Backoff>(),
                                               detail::known_rung<Retry>(),
                                               detail::known_rung<Prune>()};
     return rungs;

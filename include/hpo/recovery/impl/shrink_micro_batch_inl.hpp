@@ -8,6 +8,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/traits.hpp"
+#include "hpo/recovery/rungs/backoff.hpp"
 #include "hpo/recovery/rungs/other_device.hpp"
 #include "hpo/recovery/shrink_micro_batch.hpp"
 
@@ -16,6 +17,7 @@ namespace hpo::recovery {
 HPO_INLINE ShrinkMicroBatch::ShrinkMicroBatch(Config config) : config_{config} {
     if (config.min_micro_batch < 1) throw bad_value("min_micro_batch", std::to_string(config.min_micro_batch), "at least 1");
     if (config.crash_retries < 0) throw bad_value("crash_retries", std::to_string(config.crash_retries), "0 or more");
+    if (config.outage_seconds < 0) throw bad_value("outage_seconds", std::to_string(config.outage_seconds), "0 or more");
     if (config.max_retries < 0) throw bad_value("max_retries", std::to_string(config.max_retries), "0 or more");
 }
 
@@ -24,12 +26,15 @@ HPO_INLINE Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const
     const auto end = [&](Recovery::Action action, std::string reason) {
         return Recovery{.action = action, .plan = failed.attempt.plan, .reason = std::move(reason)};
     };
+    const auto by = [&]<class Rung>(const Rung& rung) {
+        auto retry = rung.offer(failed);
+        if (retry) retry->reason = decision_of(Rung::name, retry->reason);
+        return retry;
+    };
     if (traits_of(failure).blame == Blame::device) {
-        if (auto retry = OtherDevice{}.offer(failed)) {
-            retry->reason = decision_of(OtherDevice::name, retry->reason);
-            return *std::move(retry);
-        }
+        if (auto retry = by(OtherDevice{})) return *std::move(retry);
     }
+    if (auto retry = by(Backoff{.timeout_seconds = static_cast<double>(config_.outage_seconds)})) return *std::move(retry);
     if (failure.kind == FailureKind::crash || failure.kind == FailureKind::lost_worker) {
         const auto died = std::count_if(failed.trial.attempts.begin(), failed.trial.attempts.end(), [](const Attempt& attempt) {
             return attempt.failure && (attempt.failure->kind == FailureKind::crash || attempt.failure->kind == FailureKind::lost_worker);
@@ -41,7 +46,11 @@ HPO_INLINE Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const
         again.fresh_worker = true;
         return again;
     }
-    if (!is_memory(failure.kind)) return end(Recovery::Action::fail, std::string{to_text(failure.kind)});
+    if (!is_memory(failure.kind)) {
+        const int pauses = uses_of(Backoff::name, failed.trial);
+        const std::string tried = pauses == 0 ? "" : ", also after " + std::to_string(pauses) + (pauses == 1 ? " pause" : " pauses");
+        return end(Recovery::Action::fail, std::string{to_text(failure.kind)} + tried);
+    }
     return smaller(failed, failed.attempt.index);
 }
 

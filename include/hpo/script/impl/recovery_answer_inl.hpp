@@ -27,7 +27,8 @@ HPO_INLINE const std::vector<std::string_view>& retry_members() {
         each_plan_field([&](const auto& field) {
             if (field.role != PlanRole::parameter) members.push_back(field.key);
         });
-        members.insert(members.end(), {"fresh_worker", "other_device", "wait", "timeout", "interval", "alone", "params", "reason"});
+        members.insert(members.end(),
+                       {"fresh_worker", "other_device", "wait", "timeout", "interval", "pause", "alone", "params", "reason"});
         return members;
     }();
     return names;
@@ -139,10 +140,9 @@ HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& 
         recovery.wait_seconds = standard.timeout_seconds;
         recovery.wait_interval_seconds = standard.interval_seconds;
     }
-    const auto duration = [&](const std::string& name, const char* says) -> std::optional<double> {
+    const auto duration = [&](const std::string& name) -> std::optional<double> {
         if (!given.push(name.c_str())) return std::nullopt;
         const auto value = to_value(L, -1);
-        if (!waits) raise(L, place + ": " + name + " says " + says + "; expected wait = true beside it");
         std::optional<double> seconds;
         if (value) {
             if (const auto* const text = get_if<std::string>(&*value)) seconds = parse_duration_seconds(*text);
@@ -156,8 +156,14 @@ HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& 
         lua_pop(L, 1);
         return seconds;
     };
-    if (const auto seconds = duration("timeout", "how long wait = true waits")) recovery.wait_seconds = *seconds;
-    if (const auto seconds = duration("interval", "how often wait = true looks")) {
+    const auto of_wait = [&](const std::string& name, const char* says) {
+        const auto seconds = duration(name);
+        if (seconds && !waits) raise(L, place + ": " + name + " says " + says + "; expected wait = true beside it");
+        return seconds;
+    };
+    if (const auto seconds = duration("pause")) recovery.pause_seconds = *seconds;
+    if (const auto seconds = of_wait("timeout", "how long wait = true waits")) recovery.wait_seconds = *seconds;
+    if (const auto seconds = of_wait("interval", "how often wait = true looks")) {
         recovery.wait_interval_seconds = *seconds;
         if (*seconds > *recovery.wait_seconds)
             raise(L, place + ": interval: got " + display_text(*seconds) + " s; expected at most the timeout, " +
@@ -187,7 +193,7 @@ HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& ret
         }
     }
     // What can never fit does not fit an empty device either.
-    return !(retry.wait_seconds || retry.alone) || failed.failure.cause == OomCause::capacity;
+    return !(retry.wait_seconds || retry.pause_seconds > 0 || retry.alone) || failed.failure.cause == OomCause::capacity;
 }
 
 /// What is told of a retry that changes nothing.
@@ -198,10 +204,10 @@ HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& ret
         return "hpo.retry asks for device '" + clipped(retry.plan.device) +
                "', which this run does not have, so the recovery policy decides; the run's devices: " + names;
     }
-    const bool waits = retry.wait_seconds || retry.alone;
+    const bool waits = retry.wait_seconds || retry.pause_seconds > 0 || retry.alone;
     return std::string{"hpo.retry changes nothing"} + (waits ? " for a trial that cannot fit the empty device" : "") +
            ", so the recovery policy decides; expected another plan, other params, fresh_worker, other_device" +
-           (waits ? "" : ", wait or alone");
+           (waits ? "" : ", wait, pause or alone");
 }
 
 HPO_INLINE void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed) {

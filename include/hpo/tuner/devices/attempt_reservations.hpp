@@ -22,9 +22,10 @@ struct WaitingAttempt {
     Attempt attempt;
     bool fresh_worker = false;
     std::int64_t least_bytes = 0;  ///< asked of the device even if less is predicted, because an earlier attempt ran out of less
-    /// At most so long it waits until the device has free what it is estimated to require, and at least `free_bytes`.
+    /// After its pause, at most so long it waits until the device has free what it is estimated to require, and at least `free_bytes`.
     std::optional<double> wait_seconds{};
     double wait_interval_seconds = 0;   ///< between two looks at what the device has free; 0: at each call
+    double pause_seconds = 0;           ///< it does not start before so long after it was chosen
     std::optional<Stopwatch> looked{};  ///< since the last look
     std::int64_t free_bytes = 0;
     bool other_device = false;  ///< it starts on another device than its plan says, if there is one
@@ -32,8 +33,10 @@ struct WaitingAttempt {
     bool timed_out = false;     ///< it starts although too little was free for `wait_seconds`
     Stopwatch chosen{};
 
-    /// True if it waits for free memory, and its time is not up.
-    [[nodiscard]] bool is_patient() const { return wait_seconds && chosen.seconds() < *wait_seconds; }
+    /// How long it still waits, at most. 0 or less: no longer.
+    [[nodiscard]] double patience_seconds() const { return pause_seconds + wait_seconds.value_or(0) - chosen.seconds(); }
+    /// True if it pauses or waits for free memory, and its time is not up.
+    [[nodiscard]] bool is_patient() const { return patience_seconds() > 0; }
 };
 
 /// Holds back each attempt until its predicted memory is reserved. If the study predicts no memory, attempts start at once. If it does, an
@@ -66,11 +69,11 @@ public:
         if (reservations_ && reservation(number)) reservations_->reported(number, step);
     }
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
-    /// How many of the device's `slots` worker slots are kept for attempts that wait here. An attempt that waits for free memory keeps
-    /// none until its time is up: others run meanwhile. But if more than `slots` such attempts came and none on the device ended well
+    /// How many of the device's `slots` worker slots are kept for attempts that wait here. An attempt that pauses or waits for free memory
+    /// keeps none until its time is up: others run meanwhile. But if more than `slots` such attempts came and none on the device ended well
     /// since, each further one keeps a slot. Else every trial of the study would begin, and wait.
     [[nodiscard]] std::size_t kept_slots(std::size_t slots) const;
-    /// The attempts that wait for free memory, and how long the first of them waits at most from now on.
+    /// The attempts that pause or wait for free memory, and how long the first of them does so at most from now on.
     struct Patience {
         std::size_t attempts = 0;
         double seconds = 0;
@@ -94,7 +97,7 @@ private:
     /// False if another attempt has the device alone, or if this one shall and others run or it is behind one that shall.
     [[nodiscard]] bool may_run_beside_others(const WaitingAttempt& each) const;
     [[nodiscard]] std::optional<std::int64_t> free_now();
-    /// True if the attempt does not wait for free memory, or no longer.
+    /// True if the attempt does not pause or wait for free memory, or no longer.
     [[nodiscard]] bool has_waited(WaitingAttempt& each);
 
     static constexpr std::int64_t whole_device = std::int64_t{1} << 60;  ///< more than any device has, so all of it is reserved
@@ -104,7 +107,7 @@ private:
     FreeNow free_now_;
     std::optional<std::optional<std::int64_t>> seen_free_;  ///< what free_now_ told in this call of admit or next; it may be slow
     std::vector<WaitingAttempt> waiting_;
-    std::size_t waits_in_a_row_ = 0;       ///< attempts that came to wait for free memory since one ended well
+    std::size_t waits_in_a_row_ = 0;       ///< attempts that came to pause or wait for free memory since one ended well
     std::vector<std::int64_t> running_;    ///< trials whose attempts were admitted
     std::optional<std::int64_t> alone_{};  ///< the one of them that has the device alone
     // Two vectors rather than a map: they hold few elements and compile fast.

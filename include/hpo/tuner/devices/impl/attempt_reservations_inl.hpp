@@ -40,7 +40,7 @@ HPO_INLINE AttemptReservations::Patience AttemptReservations::patience() const {
     Patience found;
     for (const WaitingAttempt& each : waiting_) {
         if (!each.is_patient()) continue;
-        const double left = *each.wait_seconds - each.chosen.seconds();
+        const double left = each.patience_seconds();
         found.seconds = found.attempts++ == 0 ? left : std::min(found.seconds, left);
     }
     return found;
@@ -89,6 +89,7 @@ HPO_INLINE std::optional<std::int64_t> AttemptReservations::free_now() {
 }
 
 HPO_INLINE bool AttemptReservations::has_waited(WaitingAttempt& each) {
+    if (each.chosen.seconds() < each.pause_seconds) return false;
     if (!each.wait_seconds) return true;
     if (each.looked && each.looked->seconds() < each.wait_interval_seconds && each.is_patient()) return false;
     each.looked = Stopwatch{};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hpo/core/value.hpp"
+#include "hpo/failure/traits.hpp"
+#include "hpo/recovery/rungs/rung.hpp"
+
+namespace hpo::recovery::inline rungs {
+
+/// Retries after pauses that double, if what the program needs around it was away and may be back: the network, a file system, room on a
+/// disk. Only if it was there before, so that an attempt of the study has ended well. If a trial has waited in vain for the whole time and
+/// none has ended well since, others do not wait again.
+struct Backoff {
+    static constexpr std::string_view name = "backoff";
+    static constexpr std::string_view summary = "retries after pauses that double, if the network, a file system or a disk was away";
+    double timeout_seconds = 600;  ///< all pauses of a trial together
+    double interval_seconds = 5;   ///< the first pause
+
+    static constexpr void arguments(auto argument) {
+        argument("timeout", &Backoff::timeout_seconds);
+        argument("interval", &Backoff::interval_seconds);
+    }
+
+    /// What its arguments should be and are not, if the first `given` of them were given. Empty: nothing is wrong.
+    [[nodiscard]] std::string_view unmet(std::size_t given) const {
+        return given > 1 && interval_seconds > timeout_seconds ? "an interval of at most the timeout" : "";
+    }
+    [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
+        if (failed.failure.kind != FailureKind::environment || traits_of(failed.failure).recurrence == Recurrence::deterministic)
+            return std::nullopt;
+        const int before = uses_of(name, failed.trial);
+        const double left = timeout_seconds - interval_seconds * (std::ldexp(1.0, before) - 1);
+        if (left <= 0 || !was_there(failed.history)) return std::nullopt;
+        const double pause = std::min(left, std::ldexp(interval_seconds, before));
+        Recovery retry = retry_of(failed, "what the program needs around it was away: retry after " + display_text(pause) + " s");
+        retry.pause_seconds = pause;
+        return retry;
+    }
+
+private:
+    /// True if an attempt has ended well since the last trial that waited in vain. O(trials).
+    [[nodiscard]] static bool was_there(const History& history) {
+        const Trial* well = nullptr;
+        const Trial* in_vain = nullptr;
+        const auto later = [](const Trial& trial, const Trial* than) { return !than || trial.completed > than->completed; };
+        for (const Trial& trial : history.trials) {
+            if (!is_finished(trial.state) || trial.attempts.empty()) continue;
+            const Attempt& last = trial.attempts.back();
+            if (!last.failure) well = later(trial, well) ? &trial : well;
+            else if (last.failure->kind == FailureKind::environment && uses_of(name, trial) > 0)
+                in_vain = later(trial, in_vain) ? &trial : in_vain;
+        }
+        return well && (!in_vain || well->completed > in_vain->completed);
+    }
+};
+
+static_assert(RecoveryRung<Backoff>);
+
+}  // namespace hpo::recovery::rungs
