@@ -41,7 +41,9 @@ TEST_CASE("while a file system is away, trials pause, and none is lost once it i
 
     const auto by_default = run(workshop, "default", "3", {"--trials", "3", "--recovery", "shrink_micro_batch:outage_seconds=1"});
     CHECK(by_default.status == 0);
-    CHECK_THAT(by_default.out, Contains("study default: 3 complete"));
+    CHECK_THAT(
+        by_default.out,
+        Contains("study default: 3 complete; 0 attempts out of memory, 0 trials recovered; 1 trial recovered from other failures\n"));
 }
 
 TEST_CASE("what was never there is not waited for: the run ends by its breaker") {

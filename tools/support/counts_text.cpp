@@ -25,8 +25,9 @@ std::string states_text(const analysis::StudyCounts& counts) {
 }
 
 std::string oom_text(const analysis::StudyCounts& counts) {
-    const std::string text =
+    std::string text =
         counted(counts.oom_attempts, "attempt") + " out of memory, " + counted(counts.recovered_trials, "trial") + " recovered";
+    if (counts.recovered_otherwise > 0) text += "; " + counted(counts.recovered_otherwise, "trial") + " recovered from other failures";
     return counts.killed_attempts == 0 ? text : text + "; " + killed_text(counts.killed_attempts);
 }
 

@@ -10,7 +10,8 @@ namespace hpo::tools {
 
 /// "5 complete, 2 pruned, 1 interrupted; 1 of them infeasible": how many trials stand how, in the words of all tools; "no trial yet".
 [[nodiscard]] std::string states_text(const analysis::StudyCounts& counts);
-/// "3 attempts out of memory, 2 trials recovered", and how many attempts may have been out of memory, too, without a word.
+/// "3 attempts out of memory, 2 trials recovered; 1 trial recovered from other failures", and how many attempts may have been out of
+/// memory, too, without a word.
 [[nodiscard]] std::string oom_text(const analysis::StudyCounts& counts);
 /// "8 attempts ended with their process".
 [[nodiscard]] std::string killed_text(std::size_t attempts);

@@ -22,14 +22,15 @@ namespace hpo::analysis {
 struct StudyCounts {
     std::size_t trials = 0;
     std::size_t complete = 0, pruned = 0, failed = 0, interrupted = 0, running = 0, waiting = 0;  ///< each trial is one of these
-    std::size_t infeasible = 0;        ///< ended with a violated constraint; also counted as complete, pruned or failed
-    std::size_t attempts = 0;          ///< launched attempts; studies of other programs have none
-    std::size_t oom_attempts = 0;      ///< ran out of memory, on the device or the host; also in trials that were interrupted later
-    std::size_t oom_trials = 0;        ///< trials with such an attempt
-    std::size_t oom_ended = 0;         ///< of these, the trials that ended
-    std::size_t killed_attempts = 0;   ///< the process was gone or ended by SIGKILL, for an unknown reason
-    std::size_t recovered_trials = 0;  ///< trials that ran out of memory, but a later attempt ran to its end or was pruned
-    std::size_t caught_trials = 0;     ///< trials of another program that ran out of memory, and are complete all the same
+    std::size_t infeasible = 0;           ///< ended with a violated constraint; also counted as complete, pruned or failed
+    std::size_t attempts = 0;             ///< launched attempts; studies of other programs have none
+    std::size_t oom_attempts = 0;         ///< ran out of memory, on the device or the host; also in trials that were interrupted later
+    std::size_t oom_trials = 0;           ///< trials with such an attempt
+    std::size_t oom_ended = 0;            ///< of these, the trials that ended
+    std::size_t killed_attempts = 0;      ///< the process was gone or ended by SIGKILL, for an unknown reason
+    std::size_t recovered_trials = 0;     ///< trials that ran out of memory, but a later attempt ran to its end or was pruned
+    std::size_t recovered_otherwise = 0;  ///< other trials in which an attempt failed, and a later one ran to its end or was pruned
+    std::size_t caught_trials = 0;        ///< trials of another program that ran out of memory, and are complete all the same
 
     /// Trials that ended by themselves. Shares are shares of them, and they count towards the requested number of trials.
     [[nodiscard]] std::size_t ended() const { return complete + pruned + failed; }

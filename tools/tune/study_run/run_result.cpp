@@ -170,6 +170,7 @@ void print_json(const TuneResult& result, const Settings& settings, std::int64_t
               {"oom_attempts", counts.oom_attempts},
               {"oom_trials", counts.oom_trials},
               {"recovered_trials", counts.recovered_trials},
+              {"recovered_otherwise", counts.recovered_otherwise},
               {"best", best ? best_json(*best) : Json(nullptr)}};
     if (result.study.directions.size() > 1) {
         Json& front = json["front"] = Json::array();

@@ -40,12 +40,17 @@ HPO_INLINE void StudyCounts::add(const Trial& trial, std::span<const FailureCase
     if (has_ended && !trial.feasible()) ++infeasible;
     attempts += trial.attempts.size();
     killed_attempts += static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::killed));
+    const auto recovered = [&](bool from_oom) {
+        return std::ranges::any_of(cases, [&](const FailureCase& entry) { return entry.recovered && entry.is_oom() == from_oom; });
+    };
+    const bool from_oom = recovered(true);
+    if (!from_oom && recovered(false)) ++recovered_otherwise;
     const auto ran_out = static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::is_oom));
     if (ran_out == 0) return;
     oom_attempts += ran_out;
     ++oom_trials;
     if (has_ended) ++oom_ended;
-    if (std::ranges::any_of(cases, [](const FailureCase& entry) { return entry.is_oom() && entry.recovered; })) ++recovered_trials;
+    if (from_oom) ++recovered_trials;
     if (std::ranges::any_of(cases, [](const FailureCase& entry) { return entry.is_oom() && entry.caught; })) ++caught_trials;
 }
 
