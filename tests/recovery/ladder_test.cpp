@@ -174,6 +174,26 @@ TEST_CASE("retry and wait have arguments, with the same meaning in C++ and in wo
     CHECK(answer(Ladder{Retry{}}).fresh_worker);
 }
 
+TEST_CASE("a rung that changes the result says so, and only who is named does it") {
+    const Failure failure = out_of_memory(OomCause::capacity);
+    const Ladder<> named{{.rungs = "lower_precision+prune"}};
+    CHECK(decisions(named, failure, plan_of(8)) ==
+          std::vector<std::string>{"lower_precision: out of memory: retry in bf16, which changes the result",
+                                   "prune: out_of_memory; tried: lower_precision"});
+    ExecutionPlan bf16 = plan_of(8);
+    bf16.precision = hpo::Precision::bf16;
+    CHECK(names(decisions(named, failure, bf16)) == std::vector<std::string>{"prune"});
+    for (const std::string& name : names(decisions(Ladder<>{}, failure, plan_of(8)))) CHECK(name != "lower_precision");
+
+    Trial trial;
+    trial.attempts.emplace_back().plan = plan_of(8);
+    trial.attempts.back().failure = failure;
+    const hpo::History history{};
+    const Recovery answer = named.recover({trial, trial.attempts[0], failure, history});
+    CHECK(answer.plan.precision == hpo::Precision::bf16);
+    CHECK(answer.plan.effective_batch == 8);
+}
+
 TEST_CASE("what was away is waited for in pauses that double, once it was there before") {
     using Names = std::vector<std::string>;
     const Failure away = hpo::classify_python("requests.exceptions.ConnectionError: host: Max retries exceeded with url: /model");
@@ -201,7 +221,7 @@ TEST_CASE("what was away is waited for in pauses that double, once it was there 
         REQUIRE(pauses.size() < 20);
     }
     CHECK(pauses == std::vector<double>{5, 10, 20, 40, 80, 160, 285});  // ten minutes in all
-    CHECK(decided(Ladder<>{}, before).front() == "backoff: what the program needs around it was away: retry after 5 s");
+    CHECK(decided(Ladder<>{}, before).front() == "backoff: a network or a disk was away: retry after 5 s");
     CHECK(decided(Ladder<>{}, before).back() == "environment; tried: backoff 7 times");
     CHECK(decided(ShrinkMicroBatch{}, before).size() == 8);
     CHECK(decided(ShrinkMicroBatch{}, before).back() == "environment, also after 7 pauses");

@@ -32,11 +32,12 @@ namespace detail {
 /// The cause of an out-of-memory failure. The first rule that holds decides:
 ///
 /// - host: host memory ran out.
-/// - limit: the allocator had a cap, and the request would have passed it.
-/// - capacity: a single request is larger than the device.
+/// - limit: the allocator had a cap, and the request would have passed it. If the device itself is too small, too, it is capacity.
+/// - capacity: a single request is larger than the device, or than 1 EiB.
 /// - leak: memory that was held before the attempt began is what is missing.
 /// - fragmentation: the request would fit into reserved but unused memory, which is more than rounding leaves.
 /// - neighbour: other processes hold what is missing. Where more was free than was asked for, only a process that the message names counts.
+///   If the failure has no figures, it is a neighbour if others held more than half of the device when the attempt began.
 /// - workspace: a library's temporary memory did not fit.
 /// - unknown: more was free than was asked for.
 /// - capacity: the process itself fills the device.

@@ -14,8 +14,7 @@ struct Alone {
     static constexpr std::string_view summary = "retries once while no other attempt runs, if other processes held the memory";
 
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
-        const bool neighbour = failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::neighbour;
-        if (!neighbour || uses_of(name, failed.trial) > 0) return std::nullopt;
+        if (!neighbours_held_memory(failed.failure) || uses_of(name, failed.trial) > 0) return std::nullopt;
         Recovery retry = retry_of(failed, "other processes held the memory: retry alone on the device");
         retry.alone = true;
         return retry;

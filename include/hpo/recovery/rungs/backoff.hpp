@@ -28,10 +28,8 @@ struct Backoff {
         argument("interval", &Backoff::interval_seconds);
     }
 
-    /// What its arguments should be and are not, if the first `given` of them were given. Empty: nothing is wrong.
-    [[nodiscard]] std::string_view unmet(std::size_t given) const {
-        return given > 1 && interval_seconds > timeout_seconds ? "an interval of at most the timeout" : "";
-    }
+    /// As unmet_interval.
+    [[nodiscard]] std::string_view unmet(std::size_t given) const { return unmet_interval(given, interval_seconds, timeout_seconds); }
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         if (failed.failure.kind != FailureKind::environment || traits_of(failed.failure).recurrence == Recurrence::deterministic)
             return std::nullopt;
@@ -39,7 +37,7 @@ struct Backoff {
         const double left = timeout_seconds - interval_seconds * (std::ldexp(1.0, before) - 1);
         if (left <= 0 || !was_there(failed.history)) return std::nullopt;
         const double pause = std::min(left, std::ldexp(interval_seconds, before));
-        Recovery retry = retry_of(failed, "what the program needs around it was away: retry after " + display_text(pause) + " s");
+        Recovery retry = retry_of(failed, "a network or a disk was away: retry after " + display_text(pause) + " s");
         retry.pause_seconds = pause;
         return retry;
     }

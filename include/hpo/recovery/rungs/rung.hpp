@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -51,6 +50,16 @@ concept RecoveryRung = std::default_initializable<R> && requires(const R& rung, 
 /// True if the device refused memory, so that an attempt that takes less of it may fit.
 [[nodiscard]] inline bool device_refused_memory(const Failure& failure) {
     return failure.kind == FailureKind::out_of_memory && failure.cause != OomCause::host;
+}
+
+/// True if other processes held the memory of the device.
+[[nodiscard]] inline bool neighbours_held_memory(const Failure& failure) {
+    return failure.kind == FailureKind::out_of_memory && failure.cause == OomCause::neighbour;
+}
+
+/// What two arguments of a rung, of which the first `given` were given, should be and are not. Empty: nothing is wrong.
+[[nodiscard]] inline std::string_view unmet_interval(std::size_t given, double interval_seconds, double timeout_seconds) {
+    return given > 1 && interval_seconds > timeout_seconds ? "an interval of at most the timeout" : "";
 }
 
 /// True if the memory of a CUDA device was reserved in pieces that are too small, so that other settings of its allocator may help.

@@ -21,10 +21,8 @@ struct Wait {
         argument("interval", &Wait::interval_seconds);
     }
 
-    /// What its arguments should be and are not, if the first `given` of them were given. Empty: nothing is wrong.
-    [[nodiscard]] std::string_view unmet(std::size_t given) const {
-        return given > 1 && interval_seconds > timeout_seconds ? "an interval of at most the timeout" : "";
-    }
+    /// As unmet_interval.
+    [[nodiscard]] std::string_view unmet(std::size_t given) const { return unmet_interval(given, interval_seconds, timeout_seconds); }
     /// True if the device would be too small for it even if it were free.
     [[nodiscard]] static bool exceeds_device(const FailedAttempt& failed) {
         const auto& capacity = failed.failure.memory.capacity ? failed.failure.memory.capacity : failed.attempt.capacity_bytes;
@@ -32,8 +30,7 @@ struct Wait {
     }
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         constexpr int most = 3;
-        const bool neighbour = failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::neighbour;
-        if (!neighbour || uses_of(name, failed.trial) >= most || exceeds_device(failed)) return std::nullopt;
+        if (!neighbours_held_memory(failed.failure) || uses_of(name, failed.trial) >= most || exceeds_device(failed)) return std::nullopt;
         Recovery retry = retry_of(failed, "other processes held the memory: retry when enough of the device is free");
         retry.wait_seconds = timeout_seconds;
         retry.wait_interval_seconds = interval_seconds;
