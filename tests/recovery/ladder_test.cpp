@@ -221,7 +221,7 @@ TEST_CASE("what was away is waited for in pauses that double, once it was there 
         REQUIRE(pauses.size() < 20);
     }
     CHECK(pauses == std::vector<double>{5, 10, 20, 40, 80, 160, 285});  // ten minutes in all
-    CHECK(decided(Ladder<>{}, before).front() == "backoff: a network or a disk was away: retry after 5 s");
+    CHECK(decided(Ladder<>{}, before).front() == "backoff: no network: retry after 5 s");
     CHECK(decided(Ladder<>{}, before).back() == "environment; tried: backoff 7 times");
     CHECK(decided(ShrinkMicroBatch{}, before).size() == 8);
     CHECK(decided(ShrinkMicroBatch{}, before).back() == "environment, also after 7 pauses");

@@ -152,9 +152,16 @@ TEST_CASE("a wait in vain is an error that can pass, the next call does not wait
     auto holder = holder_of(path);
     REQUIRE(holder.line() == "held");
     bool stop = false;
-    Sqlite store{
-        path,
-        {.busy_timeout = 10min, .told_after = 20ms, .tell = [&](const std::string&) { stop = true; }, .gives_up = [&] { return stop; }}};
+    std::vector<std::string> told;
+    Sqlite store{path,
+                 {.busy_timeout = 10min,
+                  .told_after = 20ms,
+                  .tell =
+                      [&](const std::string& text) {
+                          told.push_back(text);
+                          stop = true;
+                      },
+                  .gives_up = [&] { return stop; }}};
     for (int call = 0; call < 3; ++call) {
         try {
             (void)store.begin_trial(1, std::nullopt);
@@ -168,6 +175,21 @@ TEST_CASE("a wait in vain is an error that can pass, the next call does not wait
     ::kill(holder.pid(), SIGUSR1);
     (void)holder.lines();
     CHECK(store.begin_trial(1, std::nullopt).number == 0);
+    for (const std::string& text : told) CHECK_THAT(text, !Contains("can be used again"));  // a wait that ended in vain has told its end
+}
+
+TEST_CASE("the log of the write-ahead mode stays small beside a file that grows") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = folder.file("hpo.db");
+    Sqlite store{path};
+    const std::int64_t id = store.open_study("s", one, hpo::Store::Open::create).id;
+    for (int i = 0; i < 400; ++i) {
+        hpo::Trial trial = store.begin_trial(id, std::nullopt);
+        trial.state = hpo::TrialState::complete;
+        trial.values = {1.0};
+        store.finish(trial);
+    }
+    CHECK(std::filesystem::file_size(path + "-wal") < 1'600'000);  // 256 pages, and what the last commit added
 }
 
 TEST_CASE("a call that a file system holds up for long is told once it has returned, and only a longer one again") {

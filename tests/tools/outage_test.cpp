@@ -34,7 +34,7 @@ TEST_CASE("while a file system is away, trials pause, and none is lost once it i
     CAPTURE(ended.out, ended.error);
     CHECK(ended.status == 0);
     CHECK_THAT(ended.out, Contains("study ladder: 4 complete"));
-    CHECK_THAT(ended.error + ended.out, Contains("backoff: a network or a disk was away: retry after 0.05 s"));
+    CHECK_THAT(ended.error + ended.out, Contains("backoff: a network file system that was away: retry after 0.05 s"));
     const auto told = run_command(workshop, {tool("hpo-analyze"), "failures", "--study", "ladder"});
     CHECK_THAT(told.out, Contains("backoff       environment") || Contains("backoff  environment"));
     CHECK_THAT(told.out, Contains("host   environment"));

@@ -328,6 +328,16 @@ TEST_CASE("a rule that asks for what the trainer or the machine lacks is refused
         const auto device = tune(workshop, {command, "rule.lua"});
         CHECK(device.status == 2);
         CHECK_THAT(device.error, Contains("rule.lua: hpo.retry: device: got 'tpu'; expected auto, cpu, cuda or cuda:N"));
+        // A card that another machine may have is no mistake.
+        with_rule("return hpo.retry { device = 'cuda:7', fresh_worker = true }");
+        std::vector<std::string> words{command, "rule.lua", "--device", "cpu"};
+        if (command == std::string{"run"}) words.insert(words.end(), {"--store", "absent.db"});
+        const auto absent = tune(workshop, words);
+        CAPTURE(absent.error);
+        CHECK(absent.status == 0);
+        if (command == std::string{"check"})
+            CHECK_THAT(absent.error + absent.out,
+                       Contains("hpo.retry asks for device 'cuda:7', which this run does not have; the attempt runs on one that it has"));
         with_rule("return hpo.retry { params = { stps = 3 } }");
         const auto name = tune(workshop, {command, "rule.lua"});
         CHECK(name.status == 2);

@@ -454,7 +454,7 @@ TEST_CASE("attempts that were killed leave open whether memory ran out, in every
             store.finish(trial);
         }
     }
-    const std::string words = "2 attempts ended with";
+    const std::string words = "2 attempts were";
     CHECK_THAT(analyze("oom --store '" + path + "'").out,
                Catch::StartsWith("No out-of-memory is recorded in study ours") && Catch::Contains(words));
     CHECK_THAT(analyze("summary --store '" + path + "'").out,

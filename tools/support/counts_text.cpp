@@ -32,7 +32,7 @@ std::string oom_text(const analysis::StudyCounts& counts) {
 }
 
 std::string killed_text(std::size_t attempts) {
-    return counted(attempts, "attempt") + " ended with " + (attempts == 1 ? "its" : "their") + " process";
+    return counted(attempts, "attempt") + (attempts == 1 ? " was" : " were") + " killed or lost, nobody knows why";
 }
 
 }  // namespace hpo::tools

@@ -13,7 +13,7 @@ namespace hpo::tools {
 /// "3 attempts out of memory, 2 trials recovered; 1 trial recovered from other failures", and how many attempts may have been out of
 /// memory, too, without a word.
 [[nodiscard]] std::string oom_text(const analysis::StudyCounts& counts);
-/// "8 attempts ended with their process".
+/// "8 attempts were killed or lost, nobody knows why".
 [[nodiscard]] std::string killed_text(std::size_t attempts);
 
 }  // namespace hpo::tools

@@ -28,7 +28,7 @@ public:
     };
     static constexpr void fields(auto field) {
         field("min_micro_batch", &Config::min_micro_batch, "smallest micro-batch that is tried");
-        field("max_retries", &Config::max_retries, "attempts after the first that a trial may have");
+        field("max_retries", &Config::max_retries, "attempts after the first if memory runs out");
         field("crash_retries", &Config::crash_retries, "attempts in a fresh worker after one died or vanished");
         field("outage_seconds", &Config::outage_seconds, "pauses of a trial while the network, a file system or a disk is away; 0: none");
     }
@@ -52,6 +52,7 @@ private:
     [[nodiscard]] Recovery smaller(const FailedAttempt& failed, int retries) const;
 
     Config config_;
+    /// Design note: as `min_micro_batch`. A rung's argument is a member of the rung, not of its configuration.
     std::int64_t least_ = config_.min_micro_batch;
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "hpo/device/visible_cards.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/space/known_distributions.hpp"
@@ -191,9 +192,16 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
         }
         if (const auto wrong = answer->params ? unsuitable_change(settings, info, *answer->params) : std::nullopt)
             problems.impossible.insert(trainer_place(settings, info) + "a rule of the script retries with changed parameters: " + *wrong);
-        if (answer->plan.device == plan.device) return;
+        const std::string& device = answer->plan.device;
+        if (device == plan.device) return;
+        if (!failed.may_have_device(device) && device::card_number(device)) {  // perhaps it has one elsewhere
+            if (answer->note.empty())
+                problems.idle.insert(settings.arguments().script + ": hpo.retry asks for device '" + device +
+                                     "', which this run does not have; the attempt runs on one that it has");
+            return;
+        }
         try {
-            (void)usable_device(settings.arguments().script + ": hpo.retry: device", answer->plan.device, info);
+            (void)usable_device(settings.arguments().script + ": hpo.retry: device", device, info);
         } catch (const Error& error) {
             problems.impossible.insert(error.what());
         }

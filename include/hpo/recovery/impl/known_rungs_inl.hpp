@@ -65,6 +65,38 @@ std::optional<T> read_argument(std::string_view text) {
     return value && *value > 0 ? value : std::nullopt;
 }
 
+/// Sets the arguments of a rung from their texts, in their order.
+template <RecoveryRung R>
+void read_arguments(R& rung, const std::string& word, const std::vector<std::string_view>& texts) {
+    std::size_t at = 0;
+    R::arguments([&]<class T>(std::string_view name, T R::*member) {
+        if (at >= texts.size()) return;
+        const auto value = read_argument<T>(texts[at++]);
+        if (!value) {
+            constexpr bool is_time = std::is_same_v<T, double>;
+            throw bad_value("rungs", "'" + word + "'",
+                            std::string{name} + (is_time ? " as a duration above 0, such as 10min" : " as a whole number above 0"));
+        }
+        rung.*member = *value;
+    });
+}
+
+/// Makes a rung from its word, of which `texts` are the arguments. `form` is the word with at most `most` arguments.
+template <RecoveryRung R>
+AnyRung make_rung(const std::string& form, std::size_t most, const std::string& word, const std::vector<std::string_view>& texts) {
+    if (texts.size() > most) {
+        const std::string count = std::to_string(texts.size()) + " argument" + (texts.size() == 1 ? "" : "s");
+        throw bad_value("rungs", "'" + word + "' with " + count, form);
+    }
+    R rung;
+    if constexpr (HasArguments<R>) read_arguments(rung, word, texts);
+    if constexpr (HasRequirement<R>) {
+        if (const std::string_view expected = rung.unmet(texts.size()); !expected.empty())
+            throw bad_value("rungs", "'" + word + "'", expected);
+    }
+    return any_rung(std::move(rung));
+}
+
 template <RecoveryRung R>
 KnownRung known_rung() {
     std::string names;
@@ -73,32 +105,10 @@ KnownRung known_rung() {
         R::arguments([&](std::string_view name, auto) { names += (most++ == 0 ? "" : ", ") + std::string{name}; });
     }
     const std::string form = std::string{R::name} + (most == 0 ? "" : "(" + names + ")");
-    return {R::name, R::summary, form, [form, most](const std::string& word, const std::vector<std::string_view>& texts) {
-                if (texts.size() > most)
-                    throw bad_value("rungs",
-                                    "'" + word + "' with " + std::to_string(texts.size()) + " argument" + (texts.size() == 1 ? "" : "s"),
-                                    form);
-                R rung;
-                if constexpr (HasArguments<R>) {
-                    std::size_t at = 0;
-                    R::arguments([&]<class T>(std::string_view name, T R::*member) {
-                        if (at >= texts.size()) return;
-                        const auto value = read_argument<T>(texts[at++]);
-                        if (!value) {
-                            constexpr bool is_time = std::is_same_v<T, double>;
-                            throw bad_value(
-                                "rungs", "'" + word + "'",
-                                std::string{name} + (is_time ? " as a duration above 0, such as 10min" : " as a whole number above 0"));
-                        }
-                        rung.*member = *value;
-                    });
-                }
-                if constexpr (HasRequirement<R>) {
-                    if (const std::string_view expected = rung.unmet(texts.size()); !expected.empty())
-                        throw bad_value("rungs", "'" + word + "'", expected);
-                }
-                return any_rung(std::move(rung));
-            }};
+    const auto make = [form, most](const std::string& word, const std::vector<std::string_view>& texts) {
+        return make_rung<R>(form, most, word, texts);
+    };
+    return {R::name, R::summary, form, make};
 }
 
 /// Splits "wait(30min, 10s)" into its name and its arguments.

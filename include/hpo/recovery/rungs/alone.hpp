@@ -8,7 +8,7 @@
 
 namespace hpo::recovery::inline rungs {
 
-/// Retries once while no other attempt of the study runs, if other processes held the memory.
+/// Retries once while no other attempt of the run is running, if other processes held the memory.
 struct Alone {
     static constexpr std::string_view name = "alone";
     static constexpr std::string_view summary = "retries once while no other attempt runs, if other processes held the memory";

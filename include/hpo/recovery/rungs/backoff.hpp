@@ -9,14 +9,15 @@
 #include <string_view>
 
 #include "hpo/core/value.hpp"
+#include "hpo/failure/message_families.hpp"
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/rung.hpp"
 
 namespace hpo::recovery::inline rungs {
 
 /// Retries after pauses that double, if what the program needs around it was away and may be back: the network, a file system, room on a
-/// disk. Only if it was there before, so that an attempt of the study has ended well. If a trial has waited in vain for the whole time and
-/// none has ended well since, others do not wait again.
+/// disk. It pauses only if an attempt of the study has ended well before. If a trial has paused in vain for the whole time, others do not
+/// pause until one ends well.
 struct Backoff {
     static constexpr std::string_view name = "backoff";
     static constexpr std::string_view summary = "retries after pauses that double, if the network, a file system or a disk was away";
@@ -37,12 +38,16 @@ struct Backoff {
         const double left = timeout_seconds - interval_seconds * (std::ldexp(1.0, before) - 1);
         if (left <= 0 || !was_there(failed.history)) return std::nullopt;
         const double pause = std::min(left, std::ldexp(interval_seconds, before));
-        Recovery retry = retry_of(failed, "a network or a disk was away: retry after " + display_text(pause) + " s");
+        Recovery retry = retry_of(failed, what_was_away(failed.failure) + ": retry after " + display_text(pause) + " s");
         retry.pause_seconds = pause;
         return retry;
     }
 
 private:
+    [[nodiscard]] static std::string what_was_away(const Failure& failure) {
+        const auto part = find_telling_part(failure.type, failure.message);
+        return part && part->family ? std::string{part->family->name} : std::string{to_text(failure.kind)};
+    }
     /// True if an attempt has ended well since the last trial that waited in vain. O(trials).
     [[nodiscard]] static bool was_there(const History& history) {
         const Trial* well = nullptr;

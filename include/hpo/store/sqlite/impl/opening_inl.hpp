@@ -25,7 +25,8 @@ HPO_INLINE void choose_journal(Connection& connection) {
     };
     connection.patiently([&] {
         connection.script(write_ahead() ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
-        connection.script("PRAGMA foreign_keys = OFF");  // Optuna deletes dependent rows in its own code, and so do we
+        connection.script("PRAGMA wal_autocheckpoint = 256");  // pages: 1 MiB, so that the log does not fill a small disk
+        connection.script("PRAGMA foreign_keys = OFF");        // Optuna deletes dependent rows in its own code, and so do we
     });
 }
 

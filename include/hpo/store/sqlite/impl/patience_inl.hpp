@@ -71,9 +71,9 @@ HPO_INLINE bool Patience::goes_on(std::chrono::milliseconds most, const std::fun
 HPO_INLINE void Patience::end_wait() {
     const std::string after = since_ ? " after " + std::to_string(static_cast<long>(since_->seconds())) + " s" : "";
     since_.reset();
-    in_vain_ = false;
+    const bool was_in_vain = std::exchange(in_vain_, false);  // then a call that needs less, such as a read, tells nothing of the next
     pause_seconds_ = 0;
-    if (std::exchange(has_told_, false) && options_.tell) options_.tell(place_ + "can be used again" + after);
+    if (std::exchange(has_told_, false) && !was_in_vain && options_.tell) options_.tell(place_ + "can be used again" + after);
 }
 
 HPO_INLINE void Patience::tell_stall(double seconds) {
