@@ -234,7 +234,7 @@ TEST_CASE("what was away is waited for in pauses that double, once it was there 
     CHECK(decided(Ladder<>{}, {}) == Names{"environment"});
     CHECK(decided(ShrinkMicroBatch{}, {}) == Names{"environment"});
     const Failure full = hpo::classify_python("OSError: [Errno 28] No space left on device");
-    CHECK(names(decisions(Ladder<>{}, full, plan_of(8), before)).front() == "backoff");
+    CHECK(decisions(Ladder<>{}, full, plan_of(8), before) == Names{"environment"});  // a trial may fill a disk by itself
     // What does not pass by itself.
     CHECK(decisions(Ladder<>{}, hpo::classify_python("ModuleNotFoundError: No module named 'x'"), plan_of(8), before).size() == 1);
     // Another trial has waited in vain, and none has ended well since.

@@ -592,6 +592,7 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
          "hpo.retry: interval: got 20 s; expected at most the timeout, 10 s"},
         {"return hpo.retry { wait = true, timeout = 0 }", "hpo.retry: timeout: got 0; expected a duration above 0"},
         {"return hpo.retry { wait = true, timeout = {} }", "hpo.retry: timeout: got a table; expected a duration above 0"},
+        {"return hpo.retry { pause = math.huge }", "hpo.retry: pause: got inf; expected at most a year"},
         {"return hpo.retry { pause = '-1s' }", "hpo.retry: pause: got -1s; expected a duration above 0"},
         {"return hpo.retry { wait = 1 }", "hpo.retry: got a number for wait; expected true or false"},
         {"return hpo.retry { params = { length = 999 } }", "parameter 'length': got 999; expected int [128, 512] step 32"},

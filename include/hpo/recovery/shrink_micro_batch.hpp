@@ -15,7 +15,7 @@ namespace hpo::recovery {
 /// Answers an out-of-memory failure with half the micro-batch. The effective batch stays the same, so the number of accumulation steps
 /// doubles and the trial still tests what was suggested. A trial whose micro-batch cannot shrink further ends as PRUNED, and so does a
 /// trial that ran out of host memory. After a worker died, the trial is retried in a fresh worker, up to `crash_retries` times. After a
-/// fault of the device, it is retried as by OtherDevice, and while the network or a disk is away as by Backoff. Other failures end as FAIL.
+/// fault of the device, it is retried as by OtherDevice, and while the network is away as by Backoff. Other failures end as FAIL.
 class ShrinkMicroBatch {
 public:
     static constexpr std::string_view name = "shrink_micro_batch";
@@ -30,7 +30,7 @@ public:
         field("min_micro_batch", &Config::min_micro_batch, "smallest micro-batch that is tried");
         field("max_retries", &Config::max_retries, "attempts after the first if memory runs out");
         field("crash_retries", &Config::crash_retries, "attempts in a fresh worker after one died or vanished");
-        field("outage_seconds", &Config::outage_seconds, "pauses of a trial while the network, a file system or a disk is away; 0: none");
+        field("outage_seconds", &Config::outage_seconds, "pauses of a trial while the network or a network file system is away; 0: none");
     }
 
     /// As a rung.

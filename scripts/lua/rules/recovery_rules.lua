@@ -112,12 +112,12 @@ function rules.other_device(given)
   end
 end
 
--- After a pause, if the network, a file system or a disk was away and may be back. `interval`: the first pause in seconds (5), which
+-- After a pause, if the network or a network file system was away. `interval`: the first pause in seconds (5), which
 -- doubles each time; `times`: how often it pauses (7).
 function rules.backoff(given)
   local options = options_of("backoff", given, { interval = { must = whole_from(1), standard = 5 }, times = { must = whole_from(1), standard = 7 } })
   return function(_, failure, _)
-    if failure.kind == "environment" and failure.recurrence ~= "deterministic" and failure.attempt <= options.times then
+    if failure.kind == "environment" and failure.recurrence == "transient" and failure.attempt <= options.times then
       return hpo.retry { pause = options.interval * 2 ^ (failure.attempt - 1) }
     end
   end

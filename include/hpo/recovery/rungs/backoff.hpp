@@ -15,12 +15,12 @@
 
 namespace hpo::recovery::inline rungs {
 
-/// Retries after pauses that double, if what the program needs around it was away and may be back: the network, a file system, room on a
-/// disk. It pauses only if an attempt of the study has ended well before. If a trial has paused in vain for the whole time, others do not
-/// pause until one ends well.
+/// Retries after pauses that double, if the network or a network file system was away. Trials bring no such failure about by themselves,
+/// as they may fill a disk. It pauses only if an attempt of the study has ended well before. If a trial has paused in vain for the whole
+/// time, others do not pause until one ends well.
 struct Backoff {
     static constexpr std::string_view name = "backoff";
-    static constexpr std::string_view summary = "retries after pauses that double, if the network, a file system or a disk was away";
+    static constexpr std::string_view summary = "retries after pauses that double, if the network or a network file system was away";
     double timeout_seconds = 600;  ///< all pauses of a trial together
     double interval_seconds = 5;   ///< the first pause
 
@@ -32,7 +32,7 @@ struct Backoff {
     /// As unmet_interval.
     [[nodiscard]] std::string_view unmet(std::size_t given) const { return unmet_interval(given, interval_seconds, timeout_seconds); }
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
-        if (failed.failure.kind != FailureKind::environment || traits_of(failed.failure).recurrence == Recurrence::deterministic)
+        if (failed.failure.kind != FailureKind::environment || traits_of(failed.failure).recurrence != Recurrence::transient)
             return std::nullopt;
         const int before = uses_of(name, failed.trial);
         const double left = timeout_seconds - interval_seconds * (std::ldexp(1.0, before) - 1);
