@@ -245,6 +245,12 @@ TEST_CASE("what was away is waited for in pauses that double, once it was there 
     failed.attempts.back().decision = "backoff: retry after 285 s";
     failed.attempts.emplace_back().failure = away;
     CHECK(decided(Ladder<>{}, {well, failed}) == Names{"environment"});
+    // A trial that was interrupted in its pause, or while it ran, says nothing.
+    Trial interrupted = failed;
+    interrupted.attempts.pop_back();
+    CHECK(decided(Ladder<>{}, {well, interrupted}).size() == 8);
+    interrupted.attempts = {Attempt{}};
+    CHECK(decided(Ladder<>{}, {interrupted}) == Names{"environment"});
     Trial later = well;
     later.completed = at(800);
     CHECK(decided(Ladder<>{}, {later, failed}).size() == 8);

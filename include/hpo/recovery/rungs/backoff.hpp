@@ -56,8 +56,13 @@ private:
         for (const Trial& trial : history.trials) {
             if (!is_finished(trial.state) || trial.attempts.empty()) continue;
             const Attempt& last = trial.attempts.back();
-            if (!last.failure) well = later(trial, well) ? &trial : well;
-            else if (last.failure->kind == FailureKind::environment && uses_of(name, trial) > 0)
+            if (trial.state != TrialState::fail) {
+                if (!last.failure) well = later(trial, well) ? &trial : well;
+                continue;
+            }
+            // A trial whose last answer is a pause was interrupted in it, which says nothing.
+            const bool has_waited = uses_of(name, trial) > 0 && !is_decision_of(name, last.decision);
+            if (last.failure && last.failure->kind == FailureKind::environment && has_waited)
                 in_vain = later(trial, in_vain) ? &trial : in_vain;
         }
         return well && (!in_vain || well->completed > in_vain->completed);
