@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/history.hpp"
@@ -53,6 +54,11 @@ struct Recovery {
     bool is_reason_of_rule = false;        ///< a rule of a script ends the trial, and gave the reason
     std::string rule_error{};              ///< error of a script's rule that failed instead of answering; empty: none
 };
+
+/// An answer under the failed attempt's plan.
+[[nodiscard]] inline Recovery recovery_of(const FailedAttempt& failed, Recovery::Action action, std::string reason) {
+    return {.action = action, .plan = failed.attempt.plan, .reason = std::move(reason)};
+}
 
 /// Decides what follows a failed attempt. It only decides: the worker never retries by itself.
 template <class R>

@@ -21,7 +21,7 @@ public:
     explicit Fail(Config /*config*/) {}
 
     [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
-        return {.action = Recovery::Action::fail, .plan = failed.attempt.plan, .reason = std::string{to_text(failed.failure.kind)}};
+        return recovery_of(failed, Recovery::Action::fail, std::string{to_text(failed.failure.kind)});
     }
 };
 

@@ -24,7 +24,7 @@ public:
 
     [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
         const auto action = is_memory(failed.failure.kind) ? Recovery::Action::prune : Recovery::Action::fail;
-        return {.action = action, .plan = failed.attempt.plan, .reason = std::string{to_text(failed.failure.kind)}};
+        return recovery_of(failed, action, std::string{to_text(failed.failure.kind)});
     }
     /// As a rung, it ends the trial.
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const { return recover(failed); }

@@ -176,7 +176,7 @@ std::optional<double> Settings::target_share() const {
 
 std::optional<std::chrono::milliseconds> Settings::limit(const std::string& word) const {
     if (text(word).empty()) return std::nullopt;
-    return require_milliseconds(place(word), text(word), 366.0 * 24 * 3600, "a duration from 1ms to a year, such as 45min");
+    return require_milliseconds(place(word), text(word), longest_duration_seconds, "a duration from 1ms to a year, such as 45min");
 }
 
 std::chrono::milliseconds Settings::plugin_timeout() const { return require_timeout(place("plugin-timeout"), text("plugin-timeout")); }

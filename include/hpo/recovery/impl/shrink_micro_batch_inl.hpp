@@ -14,14 +14,6 @@
 
 namespace hpo::recovery {
 
-namespace detail {
-
-[[nodiscard]] inline Recovery end_of(const FailedAttempt& failed, Recovery::Action action, std::string reason) {
-    return {.action = action, .plan = failed.attempt.plan, .reason = std::move(reason)};
-}
-
-}  // namespace detail
-
 HPO_INLINE ShrinkMicroBatch::ShrinkMicroBatch(Config config) : config_{config} {
     if (config.min_micro_batch < 1) throw bad_value("min_micro_batch", std::to_string(config.min_micro_batch), "at least 1");
     if (config.crash_retries < 0) throw bad_value("crash_retries", std::to_string(config.crash_retries), "0 or more");
@@ -45,36 +37,35 @@ HPO_INLINE Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const
             return attempt.failure && (attempt.failure->kind == FailureKind::crash || attempt.failure->kind == FailureKind::lost_worker);
         });
         if (died > config_.crash_retries) {
-            return detail::end_of(failed, Recovery::Action::fail,
-                                  "its process died in " + std::to_string(died) + " attempts of this trial");
+            return recovery_of(failed, Recovery::Action::fail, "its process died in " + std::to_string(died) + " attempts of this trial");
         }
         return retry_in_new_process(failed, "its process died: retry in a fresh worker");
     }
     if (!is_memory(failure.kind)) {
         const int pauses = uses_of(Backoff::name, failed.trial);
         const std::string tried = pauses == 0 ? "" : ", also after " + std::to_string(pauses) + (pauses == 1 ? " pause" : " pauses");
-        return detail::end_of(failed, Recovery::Action::fail, std::string{to_text(failure.kind)} + tried);
+        return recovery_of(failed, Recovery::Action::fail, std::string{to_text(failure.kind)} + tried);
     }
     return smaller(failed, failed.attempt.index);
 }
 
 HPO_INLINE Recovery ShrinkMicroBatch::smaller(const FailedAttempt& failed, int retries) const {
     const Failure& failure = failed.failure;
-    if (failure.kind == FailureKind::predicted_oom) return detail::end_of(failed, Recovery::Action::prune, "refused before launch");
+    if (failure.kind == FailureKind::predicted_oom) return recovery_of(failed, Recovery::Action::prune, "refused before launch");
     if (failure.kind == FailureKind::host_out_of_memory || failure.cause == OomCause::host) {
-        return detail::end_of(failed, Recovery::Action::prune, "out of host memory, which a smaller micro-batch does not save");
+        return recovery_of(failed, Recovery::Action::prune, "out of host memory, which a smaller micro-batch does not save");
     }
     if (weights_do_not_fit(failure))
-        return detail::end_of(failed, Recovery::Action::prune, "out of memory for the model's weights, whatever the micro-batch");
+        return recovery_of(failed, Recovery::Action::prune, "out of memory for the model's weights, whatever the micro-batch");
     const auto micro = failed.attempt.plan.effective_micro_batch();
-    if (!micro) return detail::end_of(failed, Recovery::Action::prune, "out of memory, and the plan has no batch to shrink");
+    if (!micro) return recovery_of(failed, Recovery::Action::prune, "out of memory, and the plan has no batch to shrink");
     if (*micro <= least_) {
-        return detail::end_of(failed, Recovery::Action::prune,
-                              "out of memory at micro-batch " + std::to_string(*micro) + ", the smallest allowed");
+        return recovery_of(failed, Recovery::Action::prune,
+                           "out of memory at micro-batch " + std::to_string(*micro) + ", the smallest allowed");
     }
     if (retries >= config_.max_retries) {
-        return detail::end_of(failed, Recovery::Action::prune,
-                              "out of memory at micro-batch " + std::to_string(*micro) + " after " + std::to_string(retries) + " retries");
+        return recovery_of(failed, Recovery::Action::prune,
+                           "out of memory at micro-batch " + std::to_string(*micro) + " after " + std::to_string(retries) + " retries");
     }
     Recovery retry = retry_of(failed, {});
     retry.plan.micro_batch = std::max(least_, *micro / 2);

@@ -50,22 +50,19 @@ private:
     }
     /// True if an attempt has ended well since the last trial that waited in vain. O(trials).
     [[nodiscard]] static bool was_there(const History& history) {
-        const Trial* well = nullptr;
-        const Trial* in_vain = nullptr;
-        const auto later = [](const Trial& trial, const Trial* than) { return !than || trial.completed > than->completed; };
+        std::optional<Time> well;
+        std::optional<Time> in_vain;
         for (const Trial& trial : history.trials) {
             if (!is_finished(trial.state) || trial.attempts.empty()) continue;
             const Attempt& last = trial.attempts.back();
             if (trial.state != TrialState::fail) {
-                if (!last.failure) well = later(trial, well) ? &trial : well;
-                continue;
+                if (!last.failure) well = std::max(well, trial.completed);
+            } else if (last.failure && last.failure->kind == FailureKind::environment && uses_of(name, trial) > 0 &&
+                       !is_decision_of(name, last.decision)) {  // else it was interrupted in its pause, which says nothing
+                in_vain = std::max(in_vain, trial.completed);
             }
-            // A trial whose last answer is a pause was interrupted in it, which says nothing.
-            const bool has_waited = uses_of(name, trial) > 0 && !is_decision_of(name, last.decision);
-            if (last.failure && last.failure->kind == FailureKind::environment && has_waited)
-                in_vain = later(trial, in_vain) ? &trial : in_vain;
         }
-        return well && (!in_vain || well->completed > in_vain->completed);
+        return well > in_vain;
     }
 };
 

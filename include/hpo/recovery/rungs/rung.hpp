@@ -44,7 +44,7 @@ concept RecoveryRung = std::default_initializable<R> && requires(const R& rung, 
 
 /// A retry under the failed attempt's plan.
 [[nodiscard]] inline Recovery retry_of(const FailedAttempt& failed, std::string reason) {
-    return {.action = Recovery::Action::retry, .plan = failed.attempt.plan, .reason = std::move(reason)};
+    return recovery_of(failed, Recovery::Action::retry, std::move(reason));
 }
 
 /// True if the device refused memory, so that an attempt that takes less of it may fit.

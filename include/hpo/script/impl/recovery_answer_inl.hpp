@@ -153,8 +153,8 @@ HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& 
             raise(L, place + ": " + name + ": got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
                          "; expected a duration above 0, such as \"10min\", or seconds");
         }
-        constexpr double year = 366 * 86400.0;
-        if (*seconds > year) raise(L, place + ": " + name + ": got " + clipped(display_text(*value)) + "; expected at most a year");
+        if (*seconds > longest_duration_seconds)
+            raise(L, place + ": " + name + ": got " + clipped(display_text(*value)) + "; expected at most a year");
         lua_pop(L, 1);
         return seconds;
     };
