@@ -11,6 +11,7 @@
 
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/python_error.hpp"
+#include "hpo/failure/traits.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 
@@ -168,8 +169,45 @@ constexpr auto examples = std::to_array<Example>({
     {"no permission", "PermissionError: [Errno 13] Permission denied: 'runs/last.pt'", around},
     {"no permission", "bash: ./train.sh: Permission denied", around},
     {"no network", "OSError: We couldn't connect to 'https://huggingface.co' to load this file", around},
-    {"no network", "ConnectionResetError: [Errno 104] Connection reset by peer", around},
-    {"no network", "HfHubHTTPError: 503 Server Error: Service Unavailable for url: /models/x", around},
+    {"no network", "curl: (6) Could not resolve host: data.example.org", around},
+    {"no network", "wget: unable to resolve host address 'data.example.org'", around},
+    {"no network", "fatal: unable to access 'https://git.example.org/x/': Could not resolve host: git.example.org", around},
+    {"no network", "ssh: Could not resolve hostname node7: Name or service not known", around},
+    {"no network", "botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: \"https://s3.example.org/\"",
+     around},
+    {"no network", "aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host data.example.org:443 ssl:default", around},
+    {"no network", "OSError: [Errno 101] Network is unreachable", around},
+    {"a network file system that was away", "OSError: [Errno 112] Host is down: '/mnt/runs/last.pt'", around},
+    {"a network file system that was away", "cp: cannot stat '/mnt/runs/last.pt': Host is down", around},
+    {"a network file system that was away", "OSError: [Errno 121] Remote I/O error: '/mnt/runs/last.pt'", around},
+    {"a server that refused", "curl: (7) Failed to connect to 127.0.0.1 port 9 after 0 ms: Couldn't connect to server", around},
+    {"a server that refused", "Connecting to 127.0.0.1:9... failed: Connection refused.", around},
+    {"a server that refused", "127.0.0.1[0: 127.0.0.1]: errno=Connection refused", around},
+    {"a server that refused", "ssh: connect to host node7 port 22: Connection refused", around},
+    {"a server that refused", "connect: Connection refused", around},
+    {"a server that refused", "ConnectionRefusedError: [Errno 111] Connection refused", around},
+    {"a server that refused", "httpx.ConnectError: [Errno 111] Connection refused", around},
+    {"a server that refused", "psycopg2.OperationalError: connection to server at \"db\", port 5432 failed: Connection refused", around},
+    {"a server that refused", "redis.exceptions.ConnectionError: Error 111 connecting to db:6379. Connection refused.", around},
+    {"a connection that broke", "ConnectionResetError: [Errno 104] Connection reset by peer", around},
+    {"a connection that broke", "ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))", around},
+    {"a connection that broke", "curl: (56) Recv failure: Connection reset by peer", around},
+    {"a connection that broke", "curl: (52) Empty reply from server", around},
+    {"a connection that broke", "read: Connection reset by peer", around},
+    {"a connection that broke", "http.client.IncompleteRead: IncompleteRead(1 bytes read, 999 more expected)", around},
+    {"a connection that broke", "ssl.SSLEOFError: EOF occurred in violation of protocol (_ssl.c:1006)", around},
+    {"a connection that broke", "fatal: the remote end hung up unexpectedly", around},
+    {"a server that was too busy", "HfHubHTTPError: 503 Server Error: Service Unavailable for url: /models/x", around},
+    {"a server that was too busy", "urllib.error.HTTPError: HTTP Error 503: Service Unavailable", around},
+    {"a server that was too busy", "curl: (22) The requested URL returned error: 503", around},
+    {"a server that was too busy", "2026-11-27 18:08:36 ERROR 503: Service Unavailable.", around},
+    {"an answer that did not come",
+     "requests.exceptions.ReadTimeout: HTTPConnectionPool(host='127.0.0.1', port=80): Read timed out. (read timeout=1)", around},
+    {"an answer that did not come", "curl: (28) Operation timed out after 1001 milliseconds with 0 bytes received", around},
+    {"an answer that did not come", "TimeoutError: [Errno 110] Connection timed out", around},
+    {"an answer that did not come", "ssh: connect to host node7 port 22: Connection timed out", around},
+    {"an answer that did not come", "Read error (Connection timed out) in headers.", around},
+    {"an answer that did not come", "urllib.error.URLError: <urlopen error timed out>", around},
     {"a missing program", "run.sh: line 3: nvcc: command not found", around},
     {"a missing module", "ModuleNotFoundError: No module named 'fast_layers'", around},
     {"a missing module", "ImportError", around},
@@ -285,6 +323,13 @@ TEST_CASE("look-alikes belong to no family") {
           "decoded 512 bytes with the codec",
           "Detected 0 oom_kill events",
           "0 Workers (tasks / actors) killed due to memory pressure (OOM)",
+          "curl: (22) The requested URL returned error: 404",
+          "urllib.error.HTTPError: HTTP Error 404: Not Found",
+          "node7:812:812 [0] NCCL WARN socketStartConnect: Connect to 10.0.0.1<4375> failed : Connection refused",
+          "[W socket.cpp:601] [c10d] The client socket has failed to connect to [node7]:29500 (errno: 111 - Connection refused).",
+          "RuntimeError: [/gloo/transport/tcp/pair.cc:589] Read error [127.0.1.1]:1234: Connection reset by peer",
+          "wandb: Network error (ConnectionRefusedError), entering retry loop.",
+          "the connection refused to converge",
           "MemoryErrorBudget=3"}) {
         CAPTURE(text);
         const auto part = hpo::find_telling_part({}, text);
@@ -317,6 +362,18 @@ TEST_CASE("a missing module counts only if nothing was raised after it") {
     CHECK(exit(missing + after, {}).kind == FailureKind::trainer_error);
     CHECK(exit(missing, 11).kind == crash);
     CHECK(exit("error: libx.so: cannot open shared object file\n", 6).kind == around);
+}
+
+TEST_CASE("a network that was away may be back, and an address that is wrong is no outage") {
+    const auto recurs = [](std::string_view text) { return hpo::traits_of(hpo::classify_python(text)).recurrence; };
+    for (const std::string_view line : {"curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server",
+                                        "bash: connect: Connection refused", "urllib.error.HTTPError: HTTP Error 503: Service Unavailable",
+                                        "cp: cannot stat '/mnt/x': Host is down", "TimeoutError: [Errno 110] Connection timed out"}) {
+        CAPTURE(line);
+        CHECK(recurs(line) == hpo::Recurrence::transient);
+    }
+    CHECK(recurs("urllib.error.HTTPError: HTTP Error 404: Not Found") != hpo::Recurrence::transient);
+    CHECK(recurs("curl: (22) The requested URL returned error: 401") != hpo::Recurrence::transient);
 }
 
 TEST_CASE("what another program raised may hide an out-of-memory, and a missing module does not") {

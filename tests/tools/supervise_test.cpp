@@ -198,6 +198,19 @@ TEST_CASE("a supervised run that ends properly is not started again: done, wrong
     for (const hpo::Trial& trial : trials_in(other)) CHECK(hpo::is_finished(trial.state));
 }
 
+TEST_CASE("a supervised run that somebody stopped with SIGSTOP ends when the supervisor is asked to end") {
+    const Workshop workshop;
+    const pid_t parent = start_command(workshop, supervised(workshop, {"--set", "sleep_ms=200", "--trials", "50"}));
+    REQUIRE(has_said(workshop, ": complete, value "));
+    const pid_t run = child_of(parent, "--supervised=");
+    REQUIRE(run > 0);
+    REQUIRE(::kill(run, SIGSTOP) == 0);
+    REQUIRE(::kill(parent, SIGTERM) == 0);
+    CHECK(finish_command(workshop, parent).status == 130);
+    CHECK(waits_until_gone(run));
+    for (const hpo::Trial& trial : trials_in(workshop)) CHECK(hpo::is_finished(trial.state));
+}
+
 TEST_CASE("a supervised run that dies before each trial's end is given up, with the reason, on stderr and in the log") {
     const Workshop workshop;
     const pid_t parent = start_command(workshop, supervised(workshop, {"--set", "sleep_ms=20000", "--restarts", "1", "--log", "run.log"}));

@@ -13,6 +13,7 @@
 #include "hpo/failure/device_memory_messages.hpp"
 #include "hpo/failure/host_memory_messages.hpp"
 #include "hpo/failure/message_family.hpp"
+#include "hpo/failure/network_messages.hpp"
 #include "hpo/failure/number_messages.hpp"
 #include "hpo/failure/surroundings_messages.hpp"
 
@@ -25,9 +26,9 @@ namespace hpo {
 ///
 /// CUDA's own error codes (failure/codes/cuda_codes.hpp) come after host memory. CUDA's "out of memory" alone and the driver's Xids come
 /// after device memory. The errors that CUDA's driver and libraries name (failure/codes/error_search.hpp) come after the device's errors.
-inline constexpr std::array<std::span<const MessageFamily>, 10> message_families{
-    host_memory_messages, workspace_messages,   device_memory_messages, device_error_messages, library_messages,
-    number_messages,      environment_messages, death_messages,         import_messages,       data_messages};
+inline constexpr std::array<std::span<const MessageFamily>, 12> message_families{
+    host_memory_messages, workspace_messages, device_memory_messages, network_time_messages, device_error_messages, library_messages,
+    number_messages,      network_messages,   environment_messages,   death_messages,        import_messages,       data_messages};
 
 /// What in a text tells the kind of failure.
 struct TellingPart {

@@ -7,7 +7,7 @@
 
 namespace hpo {
 
-/// Messages about what a program found around it: drivers, libraries, licences, the disk, the network.
+/// Messages about what a program found around it: drivers, libraries, licences, the disk.
 inline constexpr auto environment_messages = std::to_array<MessageFamily>({
     {.name = "room for thread-local memory", .kind = FailureKind::environment, .any = {"in static tls block"}},
     {.name = "a missing or unfit library",
@@ -41,10 +41,6 @@ inline constexpr auto environment_messages = std::to_array<MessageFamily>({
     {.name = "a disk that fails",
      .kind = FailureKind::environment,
      .any = {"input/output error", "pytorchstreamwriter failed writing file", "read-only file system"}},
-    {.name = "a network file system that was away",
-     .kind = FailureKind::environment,
-     .any = {"stale file handle", "stale nfs file handle", "transport endpoint is not connected"},
-     .recurrence = Recurrence::transient},
     {.name = "the limit of open files",
      .kind = FailureKind::environment,
      .any = {": too many open files", "[errno 24] too many open files"},
@@ -52,15 +48,6 @@ inline constexpr auto environment_messages = std::to_array<MessageFamily>({
     {.name = "no permission",
      .kind = FailureKind::environment,
      .any = {"^permissionerror: ", "~permissionerror: [errno 13]", "[errno 13] permission denied", ": permission denied$"}},
-    {.name = "no network",
-     .kind = FailureKind::environment,
-     .any = {"connect to 'https://huggingface.co'", "max retries exceeded with url", "temporary failure in name resolution",
-             "name or service not known", "network is unreachable", "no route to host",
-             "~connectionreseterror: ", "~connectionrefusederror: ", "remote end closed connection without response",
-             "too many requests for url", "bad gateway for url", "service unavailable for url", "service temporarily unavailable for url",
-             "gateway time-out for url", "gateway timeout for url", "internal server error for url"},
-     .none = {"wandb: "},
-     .recurrence = Recurrence::transient},
     {.name = "a missing program", .kind = FailureKind::environment, .any = {": command not found$"}},
 });
 

@@ -159,6 +159,7 @@ void Supervisor::take(const siginfo_t& signal, pid_t child) {
     stopping_ = true;
     // What the terminal sends, such as Ctrl-C, the child gets from it, too. It would take a second signal as the wish to leave at once.
     if (child > 0 && signal.si_code != SI_KERNEL) ::kill(child, signal.si_signo);
+    if (child > 0) ::kill(child, SIGCONT);  // a run that somebody stopped would never see it
 }
 
 std::int64_t Supervisor::finished_trials() const {
