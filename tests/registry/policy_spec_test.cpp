@@ -18,6 +18,15 @@ TEST_CASE("a spec is a name, or a name with options") {
     CHECK(parse_policy_spec("--guard", "x:text=") == PolicySpec{"x", {{"text", ""}}});
 }
 
+TEST_CASE("a ladder's rungs may stand in brackets") {
+    const auto rungs = [](std::string_view text) { return parse_policy_spec("--recovery", text); };
+    CHECK(rungs("ladder(prune)") == rungs("ladder:rungs=prune"));
+    CHECK(rungs(" ladder ( wait(30min, 10s) ,retry(2), prune ) ") == rungs("ladder:rungs=wait(30min, 10s)+retry(2)+prune"));
+    CHECK(rungs("ladder()") == rungs("ladder:rungs="));
+    CHECK(rungs("ladder(a,,b)") == rungs("ladder:rungs=a++b"));
+    CHECK(rungs("ladders(a)").name == "ladders(a)");
+}
+
 TEST_CASE("a spec written out reads back as itself") {
     for (const char* text : {"none", "limit:bytes=600MiB", "tpe:startup_trials=20,ei_candidates=24", "ladder:rungs=wait(30min,10s)"}) {
         CHECK(to_text(parse_policy_spec("here", text)) == text);

@@ -273,6 +273,8 @@ TEST_CASE("a silence time ends a program that says nothing, and not one that pri
     const auto trials = kept.trials(kept.study("s"));
     REQUIRE(trials.size() == 1);
     CHECK(trials[0].attempts.front().memory.size() >= 1);
+    const auto told = run_command(workshop, {tool("hpo-analyze"), "trial", "0", "--store", "mute.db"});
+    CHECK_THAT(told.out, Contains("timeout") && !Contains("moment"));  // a table without rows is none
     workshop.write(
         "talks.lua",
         script(R"({ "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do printf %s. $i; sleep 0.5; done; echo; echo '@hpo {\"value\": 1}'" })",

@@ -47,6 +47,7 @@ public:
     };
     explicit Table(std::vector<Column> columns, Last last = Last::cut) : columns_{std::move(columns)}, last_{last} {}
     void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    [[nodiscard]] bool empty() const { return rows_.empty(); }
     void print(const Page& page, std::size_t indent = 0) const;
 
 private:

@@ -24,8 +24,8 @@ struct PolicySpec {
 /// `NAME` or `NAME:option=value,...`, as parse_policy_spec reads it.
 [[nodiscard]] std::string to_text(const PolicySpec& spec);
 
-/// Reads a spec. Blanks around names and values are ignored. Throws bad_value with `place` for text that is not a spec, and for an option
-/// that is given twice. The registry checks later whether the names exist.
+/// Reads a spec. `ladder(a, b(1, 2))` is short for `ladder:rungs=a+b(1, 2)`. Blanks around names and values are ignored. Throws bad_value
+/// with `place` for text that is not a spec, and for an option that is given twice. The registry checks later whether the names exist.
 [[nodiscard]] PolicySpec parse_policy_spec(std::string_view place, std::string_view text);
 
 }  // namespace hpo::registry

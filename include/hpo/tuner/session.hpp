@@ -162,7 +162,7 @@ private:
     void go_on(WaitingAttempt retry) {
         const std::string& name = retry.attempt.plan.device;
         const SessionDevice* device = devices_.find(name);
-        if (!device && !name.empty()) books_.note_once(retry.number, "this run has no device '" + name + "', so the retry runs on another");
+        if (!device && !name.empty()) books_.note_once(retry.number, "this run has no device '" + name + "'; the retry runs where it can");
         if (!device || !devices_.is_usable(*device) || retry.other_device)
             device = &devices_.best(retry.other_device ? devices_of(books_.trial(retry.number)) : std::vector<std::string>{});
         admission_.estimate(retry.number, *device, retry.attempt);

@@ -85,7 +85,7 @@ void print_timeline(const Page& page, const hpo::Attempt& attempt) {
         table.row({one_line(mark.name, 24), duration(mark.seconds), bytes_or_dash(mark.reading.allocated),
                    bytes_or_dash(mark.reading.reserved), bytes_or_dash(mark.reading.free)});
     }
-    table.print(page, 4);
+    if (!table.empty()) table.print(page, 4);
     for (const hpo::MemoryMark& mark : attempt.memory) {
         if (mark.name == sample_name || mark.reading.neighbours.empty()) continue;
         std::string text = "    beside     at " + one_line(mark.name, 24) + ":";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,27 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/base/plain_text.hpp"
 #include "hpo/registry/policy_spec.hpp"
+
+namespace hpo::registry::detail {
+
+/// What `ladder(a, b(1, 2))` has in its brackets, with + between the rungs. nullopt for other texts.
+[[nodiscard]] HPO_INLINE std::optional<std::string> rungs_in_brackets(std::string_view text) {
+    constexpr std::string_view ladder = "ladder";
+    text = trimmed(text);
+    if (!text.starts_with(ladder)) return std::nullopt;
+    text = trimmed(text.substr(ladder.size()));
+    if (!text.starts_with('(') || !text.ends_with(')')) return std::nullopt;
+    std::string rungs;
+    for (std::string_view rest = text.substr(1, text.size() - 2);;) {
+        const auto comma = comma_outside_brackets(rest);
+        rungs += trimmed(rest.substr(0, comma));
+        if (comma == std::string_view::npos) return rungs;
+        rungs += '+';
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace hpo::registry::detail
 
 namespace hpo::registry {
 
@@ -27,6 +49,7 @@ HPO_INLINE PolicySpec parse_policy_spec(std::string_view place, std::string_view
     static constexpr std::string_view form = "NAME or NAME:option=value,option=value";
     const auto refuse = [&](const std::string& what) { return bad_value(place, what + " in '" + std::string{text} + "'", form); };
 
+    if (auto rungs = detail::rungs_in_brackets(text)) return {"ladder", {{"rungs", *std::move(rungs)}}};
     const auto colon = text.find(':');
     PolicySpec spec{std::string{trimmed(text.substr(0, colon))}, {}};
     if (spec.name.empty()) throw refuse("no name");
