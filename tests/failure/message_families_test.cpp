@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/failure_line.hpp"
 #include "hpo/failure/python_error.hpp"
+#include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
@@ -177,6 +179,11 @@ constexpr auto examples = std::to_array<Example>({
      around},
     {"no network", "aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host data.example.org:443 ssl:default", around},
     {"no network", "OSError: [Errno 101] Network is unreachable", around},
+    {"no network", "requests.exceptions.ConnectionError: Max retries exceeded with url: /api/olympics/compiler/nccl?alias=champion",
+     around},
+    {"no network", "fatal: unable to access 'https://git.example.org/igloo.git/': Could not resolve host: compiler.example.org", around},
+    {"no network", "LocalEntryNotFoundError: An error happened while trying to locate the file on the Hub and it is not there", around},
+    {"no network", "httpx.ConnectError: All connection attempts failed", around},
     {"a network file system that was away", "OSError: [Errno 112] Host is down: '/mnt/runs/last.pt'", around},
     {"a network file system that was away", "cp: cannot stat '/mnt/runs/last.pt': Host is down", around},
     {"a network file system that was away", "OSError: [Errno 121] Remote I/O error: '/mnt/runs/last.pt'", around},
@@ -196,11 +203,10 @@ constexpr auto examples = std::to_array<Example>({
     {"a connection that broke", "read: Connection reset by peer", around},
     {"a connection that broke", "http.client.IncompleteRead: IncompleteRead(1 bytes read, 999 more expected)", around},
     {"a connection that broke", "ssl.SSLEOFError: EOF occurred in violation of protocol (_ssl.c:1006)", around},
-    {"a connection that broke", "fatal: the remote end hung up unexpectedly", around},
-    {"a server that was too busy", "HfHubHTTPError: 503 Server Error: Service Unavailable for url: /models/x", around},
-    {"a server that was too busy", "urllib.error.HTTPError: HTTP Error 503: Service Unavailable", around},
-    {"a server that was too busy", "curl: (22) The requested URL returned error: 503", around},
-    {"a server that was too busy", "2026-11-27 18:08:36 ERROR 503: Service Unavailable.", around},
+    {"a server's error, with its address", "HfHubHTTPError: 503 Server Error: Service Unavailable for url: /models/x", around},
+    {"a server's error, by its number", "urllib.error.HTTPError: HTTP Error 503: Service Unavailable", around},
+    {"a server's error, by its number", "curl: (22) The requested URL returned error: 503", around},
+    {"a server's error, by its number", "2026-11-27 18:08:36 ERROR 503: Service Unavailable.", around},
     {"an answer that did not come",
      "requests.exceptions.ReadTimeout: HTTPConnectionPool(host='127.0.0.1', port=80): Read timed out. (read timeout=1)", around},
     {"an answer that did not come", "curl: (28) Operation timed out after 1001 milliseconds with 0 bytes received", around},
@@ -254,6 +260,13 @@ TEST_CASE("every family has a name of its own and phrases to look for") {
             CHECK(names.insert(family.name).second);
             CHECK_FALSE((family.all.empty() && family.any.empty()));
             CHECK((!family.signal || family.kind == crash));
+            for (const hpo::Phrases* phrases : {&family.all, &family.any, &family.none}) {
+                for (const std::string_view phrase : *phrases) {
+                    CAPTURE(phrase);
+                    CHECK((!phrase.empty() && phrase.front() != '#'));
+                    CHECK(hpo::detail::lower_case(phrase) == phrase);
+                }
+            }
         }
     }
     for (const Example& example : examples) names.erase(example.family);
@@ -328,8 +341,21 @@ TEST_CASE("look-alikes belong to no family") {
           "node7:812:812 [0] NCCL WARN socketStartConnect: Connect to 10.0.0.1<4375> failed : Connection refused",
           "[W socket.cpp:601] [c10d] The client socket has failed to connect to [node7]:29500 (errno: 111 - Connection refused).",
           "RuntimeError: [/gloo/transport/tcp/pair.cc:589] Read error [127.0.1.1]:1234: Connection reset by peer",
+          "torch.distributed.DistNetworkError: The addresses of (node1, 29500) cannot be retrieved (-2 - Name or service not known)",
+          "[node7][[1,0],0][btl_tcp_endpoint.c:625] connect() to 10.0.0.1 failed: Connection refused (111)",
           "wandb: Network error (ConnectionRefusedError), entering retry loop.",
           "the connection refused to converge",
+          "requests.exceptions.SSLError: Max retries exceeded with url: / (Caused by SSLError(CERTIFICATE_VERIFY_FAILED))",
+          "requests.exceptions.RetryError: Max retries exceeded with url: / (Caused by ResponseError('too many 404 error responses'))",
+          "requests.exceptions.ProxyError: Max retries exceeded with url: / (Tunnel connection failed: 407 Proxy Authentication Required)",
+          "curl: (56) CONNECT tunnel failed, response 403",
+          "curl: (35) OpenSSL/3.0.17: error:0A00010B:SSL routines::wrong version number",
+          "kex_exchange_identification: banner line contains invalid characters",
+          "fatal: the remote end hung up unexpectedly",
+          "solver returned error: 4290 rows have no label",
+          "ValueError: http error 5001 is not a known code",
+          "AssertionError: the graph has no route to host node",
+          "model.c: send failure: tensor shape 3 does not match 4",
           "MemoryErrorBudget=3"}) {
         CAPTURE(text);
         const auto part = hpo::find_telling_part({}, text);
@@ -374,6 +400,36 @@ TEST_CASE("a network that was away may be back, and an address that is wrong is 
     }
     CHECK(recurs("urllib.error.HTTPError: HTTP Error 404: Not Found") != hpo::Recurrence::transient);
     CHECK(recurs("curl: (22) The requested URL returned error: 401") != hpo::Recurrence::transient);
+}
+
+TEST_CASE("if a program prints another error after an outage, it is not known why it ended, and both are told") {
+    const auto ended = [](const std::string& words) { return hpo::classify_exit({.exit_status = 2, .signal = {}, .last_words = words}); };
+    const std::string away = "curl: (7) Failed to connect to 127.0.0.1 port 9 after 0 ms: Couldn't connect to server\n";
+    const hpo::Failure plain = ended("epoch 1\n" + away);
+    CHECK(hpo::traits_of(plain).recurrence == hpo::Recurrence::transient);
+    CHECK(hpo::later_words(plain).empty());
+    for (const char* repeated : {"make: *** [Makefile:3: all] Error 7\n", "no cache server, using the local copy\n", "Giving up.\n\n",
+                                 "curl: (6) Could not resolve host: data.example.org\n", "  at load (failed)\n", "==> ...\n"}) {
+        CAPTURE(repeated);
+        CHECK(hpo::traits_of(ended(away + repeated)).recurrence == hpo::Recurrence::transient);
+    }
+    std::set<std::string> signatures;
+    for (const char* later :
+         {"train.py: error: unrecognized arguments: --foo\n", "python3: can't open file 'nosuch.py'\n", "sh: 1: trainx: not found\n",
+          "config: batch 7 does not divide 100\n", "main.c:3: main: Assertion `n > 0' failed.\n"}) {
+        CAPTURE(later);
+        const hpo::Failure failure = ended(away + "no cache server, using the local copy\n" + later);
+        CHECK(hpo::traits_of(failure).recurrence == hpo::Recurrence::unknown);
+        CHECK(hpo::traits_of(failure).blame == hpo::Blame::unknown);
+        CHECK(hpo::failure_line(failure) + "\n" == away.substr(0, away.size() - 1) + "; later: " + later);
+        signatures.insert(hpo::signature(failure));
+    }
+    CHECK(signatures.size() == 5);
+    const hpo::Failure caught = ended("Aborted (core dumped)\ntrain: error: lr must be below 1\n");
+    CHECK(hpo::failure_line(caught) == "Aborted (core dumped); later: train: error: lr must be below 1");
+    const hpo::Failure missing = ended("cat: data/extra.csv: No such file or directory\ntrain: error: lr must be below 1\n");
+    CHECK(missing.kind == data);
+    CHECK(hpo::traits_of(missing).recurrence == hpo::Recurrence::unknown);
 }
 
 TEST_CASE("what another program raised may hide an out-of-memory, and a missing module does not") {

@@ -335,5 +335,6 @@ TEST_CASE("a ladder's configuration names known rungs, each once") {
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "prune(1)"}}, "rungs: got 'prune(1)' with 1 argument; expected prune");
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "prune+retry"}}, Catch::Contains("'retry' behind prune") && Catch::Contains("the last rung"));
     CHECK_THROWS_WITH(Ladder<>{{.rungs = "retry(2"}}, "rungs: got 'retry(2'; expected a ) at its end");
-    CHECK_THROWS_WITH(Ladder<>{{.rungs = ""}}, Catch::Contains("unknown rung ''"));
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = ""}}, Catch::Contains("rungs: got ''; expected rungs, with one + or one comma"));
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "prune+"}}, Catch::Contains("rungs: got 'prune+'; expected rungs, with one +"));
 }

@@ -25,6 +25,8 @@ TEST_CASE("a ladder's rungs may stand in brackets") {
     CHECK(rungs("ladder()") == rungs("ladder:rungs="));
     CHECK(rungs("ladder(a,,b)") == rungs("ladder:rungs=a++b"));
     CHECK(rungs("ladders(a)").name == "ladders(a)");
+    CHECK_THROWS_WITH(rungs("ladder(retry(2), prune"),
+                      "--recovery: got 'ladder(retry(2), prune'; expected a ) at its end, as in ladder(retry(2), prune)");
 }
 
 TEST_CASE("a spec written out reads back as itself") {

@@ -127,6 +127,9 @@ TEST_CASE("the shipped rules answer what they are for, and nothing else") {
     away.message = "OSError: [Errno 116] Stale file handle";
     CHECK(answer("rules.backoff {}", away)->pause_seconds == 5);
     CHECK(answer("rules.backoff { interval = 3 }", away, 3)->pause_seconds == 12);
+    CHECK(answer("rules.backoff { timeout = '30s', interval = '10s' }", away, 2)->pause_seconds == 20);
+    CHECK_FALSE(answer("rules.backoff { timeout = '30s', interval = '10s' }", away, 3));
+    CHECK(answer("rules.backoff {}", away, 7)->pause_seconds == 285);
     CHECK_FALSE(answer("rules.backoff {}", away, 8));
     away.message = "ModuleNotFoundError: No module named 'x'";
     CHECK_FALSE(answer("rules.backoff {}", away));
@@ -191,6 +194,9 @@ TEST_CASE("a rule with a wrong option, and a list with a wrong name, are refused
     CHECK_THAT(error_of("rules.wait_for_others { timeout = 'soon' }"),
                Contains("rules.wait_for_others: timeout: got soon; expected a duration above 0"));
     CHECK_THAT(error_of("rules.wait_for_others { timeout = '10s', interval = '20s' }"), Contains("expected at most the timeout"));
+    CHECK_THAT(error_of("rules.backoff { interval = 'soon' }"), Contains("rules.backoff: interval: got soon; expected a duration above 0"));
+    CHECK_THAT(error_of("rules.backoff { timeout = '10s', interval = '20s' }"), Contains("expected at most the timeout"));
+    CHECK_THAT(error_of("rules.backoff { timeout = 'soon' }"), !Contains("recovery_rules.lua:"));
     CHECK_THAT(error_of("rules.prune()"), Contains("rules.prune: got nil; expected a reason"));
     // The error is at the script's line, not the library's.
     CHECK_THAT(error_of("rules.shrink_micro_batch { least = 0 }"), !Contains("recovery_rules.lua:"));

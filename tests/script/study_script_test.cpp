@@ -648,7 +648,7 @@ TEST_CASE("what a script is shown can be walked through") {
         assert(seen == 3)
         local kinds = 0
         for _, member in pairs(hpo) do assert(type(member) == "function") kinds = kinds + 1 end
-        assert(kinds == 7)
+        assert(kinds == 8)
         local step, object = pairs(trial.params)
         assert(object == trial.params and not pcall(step, "text") and not pcall(step, hpo) and not pcall(step)))")));
     CHECK_THAT(error_of([] { load("return hpo.study {}"); }),

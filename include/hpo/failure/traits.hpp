@@ -58,7 +58,8 @@ inline constexpr std::array<FailureTraits, oom_cause_names.size()> memory_traits
 /// The traits of a failure. They follow from its kind, or from the cause for a memory failure with one. If the failure has a code, or if
 /// its message names an error of a CUDA library or an Xid, that error's meaning tells who is to blame, whether it comes again, and whether
 /// it is sticky. An error that means another kind than the failure's tells nothing. Of the environment, some messages tell whether they
-/// come again: a network may be back.
+/// come again: a network may be back. If the program went on and printed another error (later_words), who is to blame and whether it comes
+/// again are unknown.
 [[nodiscard]] FailureTraits traits_of(const Failure& failure);
 
 }  // namespace hpo

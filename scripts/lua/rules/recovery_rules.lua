@@ -112,14 +112,22 @@ function rules.other_device(given)
   end
 end
 
--- After a pause, if the network or a network file system was away. `interval`: the first pause in seconds (5), which
--- doubles each time; `times`: how often it pauses (7).
+-- After a pause, if the network or a network file system was away. `interval`: the first pause ("5s"), which doubles
+-- each time; `timeout`: all pauses of a trial together ("10min"). Unlike the rung, it pauses in the first trials, too.
 function rules.backoff(given)
-  local options = options_of("backoff", given, { interval = { must = whole_from(1), standard = 5 }, times = { must = whole_from(1), standard = 7 } })
+  local options = options_of("backoff", given, { timeout = { must = any, standard = "10min" }, interval = { must = any, standard = "5s" } })
+  local function seconds(name)
+    local fits, value = pcall(hpo.seconds, options[name])
+    if not fits then error((value:gsub("^.*hpo%.seconds", "rules.backoff: " .. name)), 3) end
+    return value
+  end
+  local timeout, interval = seconds "timeout", seconds "interval"
+  if interval > timeout then error("rules.backoff: got an interval above the timeout; expected at most the timeout", 2) end
   return function(_, failure, _)
-    if failure.kind == "environment" and failure.recurrence == "transient" and failure.attempt <= options.times then
-      return hpo.retry { pause = options.interval * 2 ^ (failure.attempt - 1) }
-    end
+    if failure.kind ~= "environment" or failure.recurrence ~= "transient" then return nil end
+    local pause = interval * 2 ^ (failure.attempt - 1)
+    local left = timeout - (pause - interval) -- the pauses before took interval * (2 ^ n - 1)
+    if left > 0 then return hpo.retry { pause = math.min(pause, left) } end
   end
 end
 

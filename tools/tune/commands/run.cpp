@@ -179,11 +179,11 @@ void add_run(CLI::App& app, Actions& actions) {
             throw Error{Errc::usage, "--rehearse: the program's study would get made-up values; expected a study script, or FILE.py:NAME"};
         if (is_program) return run_program(*arguments, *options);
         for (const char* of_supervisor : {"--restarts", "--restart-pause"}) {
-            if (command->count(of_supervisor) > 0 && !*supervised && !options->supervised.is_so())
+            if (command->count(of_supervisor) > 0 && !*supervised && !options->supervised.has_supervisor())
                 throw Error{Errc::usage, std::string{of_supervisor} + ": the run is not supervised; add --supervise"};
         }
         if (*supervised) return supervise(*supervision, *arguments, *options, actions.words());
-        if (options->supervised.is_so()) return run_supervised(*arguments, *options);
+        if (options->supervised.has_supervisor()) return run_supervised(*arguments, *options);
         if (!options->rehearse) return StudyRun{*arguments, *options}.run();
         const RehearsalStore store{*arguments};
         return StudyRun{*arguments, *options}.run();

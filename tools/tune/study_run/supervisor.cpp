@@ -62,7 +62,7 @@ std::vector<std::string> supervised_words(std::vector<std::string> words, const 
 }
 
 void Supervised::trial_finished() const {
-    if (is_so() && ::write(finished_file, "t", 1) < 0) {  // then the supervisor counts one less
+    if (has_supervisor() && ::write(finished_file, "t", 1) < 0) {  // then the supervisor counts one less
     }
 }
 

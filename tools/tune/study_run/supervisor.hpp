@@ -95,7 +95,7 @@ struct Supervised {
     int finished_file = -1;  ///< a descriptor; below 0: this run has no supervisor
     std::string restarted;   ///< why the run before ended; empty: this is the first
 
-    [[nodiscard]] bool is_so() const noexcept { return finished_file >= 0; }
+    [[nodiscard]] bool has_supervisor() const noexcept { return finished_file >= 0; }
     /// Tells the supervisor of a finished trial.
     void trial_finished() const;
 };

@@ -59,9 +59,62 @@ HPO_INLINE std::string last_filled_line(std::string_view text) {
     }
 }
 
+/// True for a line in lower case that speaks of an error.
+HPO_INLINE bool speaks_of_error(std::string_view line) {
+    static constexpr Phrases errors[] = {
+        {"error", "fatal", "fail", "exception", "~assert", "panic", "traceback", "~abort", "~usage: "},
+        {"~cannot~", "can't", "could not", "couldn't", "unable to", "does not", "must be", "must not", "~not found", "no such"},
+        {"denied", "refused", "~invalid", "unrecognized", "unknown", "unsupported", "unexpected", "~expected", "missing", "~bad "}};
+    return std::ranges::any_of(errors, [line](const Phrases& phrases) {
+        return std::ranges::any_of(phrases, [line](std::string_view phrase) { return contains_phrase(line, phrase); });
+    });
+}
+
+/// True for a line in lower case that only repeats that something before has failed.
+HPO_INLINE bool repeats_failure(std::string_view line) {
+    static constexpr Phrases repeats{"exit code",
+                                     "exit status",
+                                     "exited with",
+                                     "non-zero",
+                                     "~error #$",
+                                     "subcommand failed",
+                                     "giving up",
+                                     "execution halted",
+                                     "unexplained error",
+                                     "~code 255~",
+                                     "~command failed~",
+                                     "` failed",
+                                     "could not read from remote repository",
+                                     "connection closed$",
+                                     "core dumped"};
+    return std::ranges::any_of(repeats, [line](std::string_view phrase) { return contains_phrase(line, phrase); });
+}
+
 }  // namespace hpo::detail
 
 namespace hpo {
+
+HPO_INLINE std::string later_words(const Failure& failure) {
+    const bool may_be_before =
+        failure.kind == FailureKind::environment || failure.kind == FailureKind::data || failure.kind == FailureKind::crash;
+    if (!may_be_before || !failure.exit_status || !failure.type.empty()) return {};
+    const auto part = find_telling_part({}, failure.message);
+    if (!part || part->kind != failure.kind || part->line.empty()) return {};
+    constexpr std::size_t most_bytes = 200;
+    std::string_view rest =
+        std::string_view{failure.message}.substr(static_cast<std::size_t>(part->line.data() - failure.message.data()) + part->line.size());
+    std::string_view last;
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (line.empty() || line.front() == ' ' || line.front() == '\t' || detail::is_decoration(line)) continue;
+        const std::string plain = detail::searchable(line);
+        if (!detail::speaks_of_error(plain) || detail::repeats_failure(plain)) continue;
+        const auto same = find_telling_part({}, line);
+        if (!same || same->kind != failure.kind) last = line;
+    }
+    return std::string{whole_characters(last, most_bytes)};
+}
 
 HPO_INLINE bool says_only_its_end(const Failure& failure) {
     const std::string first = detail::first_filled_line(failure.message);
@@ -77,7 +130,10 @@ HPO_INLINE std::string failure_line(const Failure& failure) {
     const std::string first = detail::first_filled_line(failure.message);
     if (failure.message.find('\n') != std::string::npos) {
         const auto part = find_telling_part(failure.type, failure.message);
-        if (part && part->kind == failure.kind && !part->line.empty()) return std::string{part->line};
+        if (part && part->kind == failure.kind && !part->line.empty()) {
+            const std::string later = later_words(failure);
+            return std::string{part->line} + (later.empty() ? "" : "; later: " + later);
+        }
         if (std::string exception = detail::last_exception(failure.message); !exception.empty()) return exception;
     }
     if (!failure.exit_status && !says_only_its_end(failure)) return first;

@@ -8,6 +8,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/codes/error_search.hpp"
 #include "hpo/failure/codes/xid_message.hpp"
+#include "hpo/failure/failure_line.hpp"
 #include "hpo/failure/message_families.hpp"
 #include "hpo/failure/traits.hpp"
 
@@ -39,6 +40,8 @@ HPO_INLINE FailureTraits traits_of(const Failure& failure) {
         traits.blame = meaning->blame;
         traits.recurrence = meaning->recurrence;
         traits.sticky = ends_process(meaning->what);
+    } else if (!later_words(failure).empty()) {
+        traits = {.blame = Blame::unknown, .recurrence = Recurrence::unknown, .sticky = traits.sticky};
     } else if (failure.kind == FailureKind::environment) {
         const auto part = find_telling_part(failure.type, failure.message);
         if (part && part->kind == failure.kind && part->family && part->family->recurrence) traits.recurrence = *part->family->recurrence;

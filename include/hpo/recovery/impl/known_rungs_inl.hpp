@@ -150,6 +150,7 @@ HPO_INLINE std::vector<AnyRung> parse_rungs(std::string_view text) {
     for (std::string_view rest = text;;) {
         const auto plus = rest.find('+');
         const std::string_view word = trimmed(rest.substr(0, plus));
+        if (word.empty()) throw bad_value("rungs", "'" + std::string{text} + "'", "rungs, with one + or one comma between two of them");
         const auto [name, arguments] = detail::split_rung(word);
         const auto known = std::ranges::find(known_rungs(), name, &KnownRung::name);
         if (known == known_rungs().end()) {

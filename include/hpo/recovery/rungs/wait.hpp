@@ -21,7 +21,6 @@ struct Wait {
         argument("interval", &Wait::interval_seconds);
     }
 
-    /// As unmet_interval.
     [[nodiscard]] std::string_view unmet(std::size_t given) const { return unmet_interval(given, interval_seconds, timeout_seconds); }
     /// True if the device would be too small for it even if it were free.
     [[nodiscard]] static bool exceeds_device(const FailedAttempt& failed) {

@@ -15,13 +15,16 @@
 
 namespace hpo::registry::detail {
 
-/// What `ladder(a, b(1, 2))` has in its brackets, with + between the rungs. nullopt for other texts.
-[[nodiscard]] HPO_INLINE std::optional<std::string> rungs_in_brackets(std::string_view text) {
+/// What `ladder(a, b(1, 2))` has in its brackets, with + between the rungs. nullopt for other texts. Throws bad_value if the last bracket
+/// is missing.
+[[nodiscard]] HPO_INLINE std::optional<std::string> rungs_in_brackets(std::string_view place, std::string_view text) {
     constexpr std::string_view ladder = "ladder";
+    const std::string shown{text};
     text = trimmed(text);
     if (!text.starts_with(ladder)) return std::nullopt;
     text = trimmed(text.substr(ladder.size()));
-    if (!text.starts_with('(') || !text.ends_with(')')) return std::nullopt;
+    if (!text.starts_with('(')) return std::nullopt;
+    if (!text.ends_with(')')) throw bad_value(place, "'" + shown + "'", "a ) at its end, as in ladder(retry(2), prune)");
     std::string rungs;
     for (std::string_view rest = text.substr(1, text.size() - 2);;) {
         const auto comma = comma_outside_brackets(rest);
@@ -49,7 +52,7 @@ HPO_INLINE PolicySpec parse_policy_spec(std::string_view place, std::string_view
     static constexpr std::string_view form = "NAME or NAME:option=value,option=value";
     const auto refuse = [&](const std::string& what) { return bad_value(place, what + " in '" + std::string{text} + "'", form); };
 
-    if (auto rungs = detail::rungs_in_brackets(text)) return {"ladder", {{"rungs", *std::move(rungs)}}};
+    if (auto rungs = detail::rungs_in_brackets(place, text)) return {"ladder", {{"rungs", *std::move(rungs)}}};
     const auto colon = text.find(':');
     PolicySpec spec{std::string{trimmed(text.substr(0, colon))}, {}};
     if (spec.name.empty()) throw refuse("no name");

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/base/duration.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/wait.hpp"
+#include "hpo/script/durations.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/plan_member.hpp"
 #include "hpo/script/recovery_answer.hpp"
@@ -142,19 +142,7 @@ HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& 
     }
     const auto duration = [&](const std::string& name) -> std::optional<double> {
         if (!given.push(name.c_str())) return std::nullopt;
-        const auto value = to_value(L, -1);
-        std::optional<double> seconds;
-        if (value) {
-            if (const auto* const text = get_if<std::string>(&*value)) seconds = parse_duration_seconds(*text);
-            else if (const auto* const number = get_if<double>(&*value)) seconds = *number;
-            else if (const auto* const whole = get_if<std::int64_t>(&*value)) seconds = static_cast<double>(*whole);
-        }
-        if (!seconds || !(*seconds > 0)) {
-            raise(L, place + ": " + name + ": got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
-                         "; expected a duration above 0, such as \"10min\", or seconds");
-        }
-        if (*seconds > longest_duration_seconds)
-            raise(L, place + ": " + name + ": got " + clipped(display_text(*value)) + "; expected at most a year");
+        const double seconds = require_duration(L, place + ": " + name);
         lua_pop(L, 1);
         return seconds;
     };

@@ -17,6 +17,7 @@
 
 #include "hpo/base/inline.hpp"
 #include "hpo/core/field.hpp"
+#include "hpo/script/durations.hpp"
 #include "hpo/script/read_only.hpp"
 #include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/study_reader.hpp"
@@ -118,10 +119,10 @@ HPO_INLINE std::optional<Recovery> StudyScript::Runtime::run_rule(int rule, cons
 }
 
 HPO_INLINE void StudyScript::Runtime::install_module(lua_State* L) {
-    static constexpr luaL_Reg functions[] = {{"study", &Runtime::define_study},  {"option", &Runtime::declare_option},
-                                             {"command", &Runtime::command},     {"python", &Runtime::python},
-                                             {"retry", &recovery_answer::retry}, {"prune", &recovery_answer::prune},
-                                             {"fail", &recovery_answer::fail},   {nullptr, nullptr}};
+    static constexpr luaL_Reg functions[] = {
+        {"study", &Runtime::define_study}, {"option", &Runtime::declare_option}, {"command", &Runtime::command},
+        {"python", &Runtime::python},      {"retry", &recovery_answer::retry},   {"prune", &recovery_answer::prune},
+        {"fail", &recovery_answer::fail},  {"seconds", &script::seconds},        {nullptr, nullptr}};
     lua_pushcfunction(L, &Runtime::unknown_function);
     lua_pushcfunction(L, &Runtime::module_assigned);
     read_only::install(L, module_name);
@@ -147,7 +148,7 @@ HPO_INLINE int StudyScript::Runtime::module_assigned(lua_State* L) {
 }
 
 HPO_INLINE int StudyScript::Runtime::unknown_function(lua_State* L) {
-    static const std::vector<std::string> known{"command", "fail", "option", "prune", "python", "retry", "study"};
+    static const std::vector<std::string> known{"command", "fail", "option", "prune", "python", "retry", "seconds", "study"};
     raise(L, unknown_name("hpo", "function", lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : type_text(L, 2), known).what());
 }
 
