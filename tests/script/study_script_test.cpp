@@ -463,6 +463,8 @@ TEST_CASE("a retry that changes nothing is left to the policy, with a note of it
         CHECK(answer.reason == "out_of_memory");
         CHECK(answer.note == note);
     }
+    CHECK(recover("on_oom = function() return hpo.retry { other_device = true } end").note ==
+          "s.lua:2: on_oom: hpo.retry asks for another device, and the run has no other to use, so the recovery policy decides");
     for (const char* retry : {"{ micro_batch = 8 }", "{ params = { length = 128 } }", "{ fresh_worker = true }", "{ wait = true }",
                               "{ alone = true }", "{ pause = 1 }", "{ params = { new = 1 } }"}) {
         CAPTURE(retry);

@@ -194,6 +194,7 @@ HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& ret
         return "hpo.retry asks for device '" + clipped(retry.plan.device) +
                "', which this run does not have, so the recovery policy decides; the run's devices: " + names;
     }
+    if (retry.other_device) return "hpo.retry asks for another device, and the run has no other to use, so the recovery policy decides";
     const bool waits = retry.wait_seconds || retry.pause_seconds > 0 || retry.alone;
     return std::string{"hpo.retry changes nothing"} + (waits ? " for a trial that cannot fit the empty device" : "") +
            ", so the recovery policy decides; expected another plan, other params, fresh_worker, other_device" +
