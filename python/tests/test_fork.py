@@ -299,7 +299,7 @@ class Forks(unittest.TestCase):
         children = process / "task" / str(self.program.pid) / "children"
         # Keepers that take further requests are still there.
         self.assertTrue(wait_until(lambda: all(map(exists, children.read_text().split())) if self.again else children.read_text() == ""))
-        self.assertLess(len(children.read_text().split()), 5)
+        self.assertLess(len(children.read_text().split()), 50)  # each of a thousand copies would leave one if keepers were not taken again
 
     def test_what_is_no_request_is_dropped(self):
         self.start("return 0")
@@ -374,7 +374,7 @@ class ForksOfOneKeeper(Forks):
             copy = Copy(self.path)
             used.add(copy.keeper)
             copy.end()
-        self.assertLess(len(used), 10)
+        self.assertLess(len(used), 20)  # a keeper that is slow to come back is not waited for
         self.assertTrue(used & keepers)
         self.program.send_signal(signal.SIGUSR1)
         for keeper in keepers | used:

@@ -13,6 +13,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/base/process_identity.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/worker/supervisor/attempt_end.hpp"
 #include "hpo/worker/supervisor/metered_account.hpp"
@@ -205,6 +206,9 @@ HPO_INLINE void Pool::end_overdue() {
         }
         if (is_over(running.heard.seconds() - running.excused_silence, config_.silence_time)) {
             running.overdue = "its worker said nothing for " + seconds_text(*config_.silence_time);
+            constexpr char stopped = 'T';
+            if (const auto process = process_state(slot.worker->pid()); process && process->state == stopped)
+                running.overdue += "; a signal had stopped it";
             slot.worker->end(running.overdue);  // who does not speak does not listen either
         } else if (is_over(running.watch.seconds() - running.excused_seconds, most)) {
             running.overdue = "it took longer than the " + seconds_text(*most) + " that an attempt may take";
