@@ -88,14 +88,15 @@ class Study:
             store.close()
 
     def trials(self):
-        """Number, state, value, x, whether it is marked as lost, and the trials that it runs again."""
+        """Number, state, value, x, whether it is marked as lost, the trials that it runs again, and whether an attempt of it has begun."""
         rows = self.rows("""
             SELECT t.number, t.state, v.value, p.param_value,
                    EXISTS (SELECT 1 FROM trial_user_attributes a WHERE a.trial_id = t.trial_id AND a.key = 'lost' AND a.value_json = 'true'),
-                   (SELECT value_json FROM trial_system_attributes s WHERE s.trial_id = t.trial_id AND s.key = 'retry_history')
+                   (SELECT value_json FROM trial_system_attributes s WHERE s.trial_id = t.trial_id AND s.key = 'retry_history'),
+                   EXISTS (SELECT 1 FROM hpo_attempts h WHERE h.trial_id = t.trial_id)
             FROM trials t LEFT JOIN trial_values v USING (trial_id) LEFT JOIN trial_params p ON p.trial_id = t.trial_id AND p.param_name = 'x'
             ORDER BY t.number""")
-        return [(number, state, value, x, bool(lost), json.loads(again) if again else []) for number, state, value, x, lost, again in rows]
+        return [(number, state, value, x, bool(lost), json.loads(again) if again else [], bool(began)) for number, state, value, x, lost, again, began in rows]
 
 
 def is_done(trial):
@@ -115,6 +116,7 @@ def main():
     (folder / "bowl.lua").write_text(SCRIPT)
     study = Study(folder)
     done = {}
+    changed = 0
     child_kills = met_running = met_start = supervised_runs = orphans = 0
     slowest = 0.0
 
@@ -122,14 +124,17 @@ def main():
         return [asked.tune, "run", "bowl.lua", "--trials", str(trials), "--progress", "plain", *more]
 
     def check(when):
+        nonlocal changed
         trials = study.trials()
         for trial in trials:
             number = trial[0]
             if number in done and done[number] != trial:
+                changed += 1
                 problems.append(f"{when}: trial {number} was {done[number]} and is {trial}")
             if is_done(trial):
                 done.setdefault(number, trial)
         gone = [number for number in done if number not in {trial[0] for trial in trials}]
+        changed += len(gone)
         if gone:
             problems.append(f"{when}: finished trials are missing: {gone}")
         return trials
@@ -186,7 +191,8 @@ def main():
     if doubled:
         problems.append(f"{doubled} configurations are finished twice")
     lost = {trial[0] for trial in trials if trial[4]}
-    taken = [trial[5][-1] for trial in trials if trial[5]]
+    # A kill between the beginning of a trial and that of its attempt leaves the lost trial to the next run.
+    taken = [trial[5][-1] for trial in trials if trial[5] and (trial[6] or not trial[4])]
     if len(taken) != len(set(taken)) or not set(taken) <= lost:
         problems.append("a trial was run again twice, or though it was not lost")
     integrity = study.rows("PRAGMA integrity_check")
@@ -210,7 +216,7 @@ def main():
     for name, value in [("seed", asked.seed), ("kills of the process that was started", asked.kills), ("of these, of a supervisor", supervised_runs),
                         ("kills of a supervisor's child before", child_kills), ("kills that met running trials", met_running),
                         ("kills before the first worker", met_start), ("finished trials", len(done)),
-                        ("of these, failed after three kills in a row", sum(trial[1] == "FAIL" for trial in done.values())), ("finished trials lost or changed", sum("trial" in p and "was" in p for p in problems)),
+                        ("of these, failed after three kills in a row", sum(trial[1] == "FAIL" for trial in done.values())), ("finished trials lost or changed", changed),
                         ("configurations finished twice", doubled), ("trials interrupted, and marked as lost", len(lost)),
                         ("of these, run again", len(taken)), ("processes left after 2 s", orphans),
                         ("slowest end of all processes", f"{slowest:.2f} s"), ("trials without an end", len(running)),
