@@ -11,9 +11,9 @@ namespace hpo {
 /// with, else the first. If a process only left a status or a signal, its last words follow. So do later_words.
 [[nodiscard]] std::string failure_line(const Failure& failure);
 
-/// The last error that a program printed after the line that decides the kind, if that line may not be why it ended: it names an
-/// environment, data or a process that died, and the program went on. Empty if there is none. Lines that only repeat the failure, such as
-/// "make: *** [all] Error 1", are none.
+/// The last error that a program printed after the line that decides the kind. Such a line names an environment, data or a process that
+/// died, and a program may go on after it. Empty if there is no later error. Lines that only repeat the failure, such as "make: *** [all]
+/// Error 1", are none.
 [[nodiscard]] std::string later_words(const Failure& failure);
 
 /// True if the message says how the process ended, and nothing else is known.

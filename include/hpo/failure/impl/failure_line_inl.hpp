@@ -90,30 +90,40 @@ HPO_INLINE bool repeats_failure(std::string_view line) {
     return std::ranges::any_of(repeats, [line](std::string_view phrase) { return contains_phrase(line, phrase); });
 }
 
+/// True for a process whose words may tell what it went on after: an environment, data, or a process that died.
+HPO_INLINE bool may_have_later_words(const Failure& failure) {
+    const bool may_be_before =
+        failure.kind == FailureKind::environment || failure.kind == FailureKind::data || failure.kind == FailureKind::crash;
+    return may_be_before && failure.exit_status && failure.type.empty();
+}
+
+/// As later_words, where the part that tells the kind is known.
+HPO_INLINE std::string words_after(const TellingPart& part, const Failure& failure) {
+    if (!may_have_later_words(failure) || part.kind != failure.kind || part.line.empty()) return {};
+    constexpr std::size_t most_bytes = 200;
+    std::string_view rest =
+        std::string_view{failure.message}.substr(static_cast<std::size_t>(part.line.data() - failure.message.data()) + part.line.size());
+    std::string_view last;
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (line.empty() || line.front() == ' ' || line.front() == '\t' || is_decoration(line)) continue;
+        const std::string plain = searchable(line);
+        if (!speaks_of_error(plain) || repeats_failure(plain)) continue;
+        const auto same = find_telling_part({}, line);
+        if (!same || same->kind != failure.kind) last = line;
+    }
+    return std::string{whole_characters(last, most_bytes)};
+}
+
 }  // namespace hpo::detail
 
 namespace hpo {
 
 HPO_INLINE std::string later_words(const Failure& failure) {
-    const bool may_be_before =
-        failure.kind == FailureKind::environment || failure.kind == FailureKind::data || failure.kind == FailureKind::crash;
-    if (!may_be_before || !failure.exit_status || !failure.type.empty()) return {};
+    if (!detail::may_have_later_words(failure)) return {};
     const auto part = find_telling_part({}, failure.message);
-    if (!part || part->kind != failure.kind || part->line.empty()) return {};
-    constexpr std::size_t most_bytes = 200;
-    std::string_view rest =
-        std::string_view{failure.message}.substr(static_cast<std::size_t>(part->line.data() - failure.message.data()) + part->line.size());
-    std::string_view last;
-    while (!rest.empty()) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        if (line.empty() || line.front() == ' ' || line.front() == '\t' || detail::is_decoration(line)) continue;
-        const std::string plain = detail::searchable(line);
-        if (!detail::speaks_of_error(plain) || detail::repeats_failure(plain)) continue;
-        const auto same = find_telling_part({}, line);
-        if (!same || same->kind != failure.kind) last = line;
-    }
-    return std::string{whole_characters(last, most_bytes)};
+    return part ? detail::words_after(*part, failure) : std::string{};
 }
 
 HPO_INLINE bool says_only_its_end(const Failure& failure) {
@@ -131,7 +141,7 @@ HPO_INLINE std::string failure_line(const Failure& failure) {
     if (failure.message.find('\n') != std::string::npos) {
         const auto part = find_telling_part(failure.type, failure.message);
         if (part && part->kind == failure.kind && !part->line.empty()) {
-            const std::string later = later_words(failure);
+            const std::string later = detail::words_after(*part, failure);
             return std::string{part->line} + (later.empty() ? "" : "; later: " + later);
         }
         if (std::string exception = detail::last_exception(failure.message); !exception.empty()) return exception;
