@@ -8,7 +8,8 @@
 // - The five kinds and their parameters are in tests/memory/simulated_programs.hpp. A peak is the law's times exp(N(0, NOISE)).
 //   The device is so large that three proposals of ten exceed it. Of those, nothing but the refusal is ever seen.
 // - A trial takes exp(N(0, 0.5)) minutes alone, whatever runs beside it, and reaches its peak after three tenths of that.
-// - At most eight trials are on the device or wait for it, in their order; a later one may start where an earlier one does not fit.
+// - At most eight trials are on the device or wait for it, in their order; a later one may start where an earlier one does not fit. The
+//   guard is asked again about a first attempt that waits.
 // - A trial that needs more than its reservation is ended at its peak, and comes back with half as much again, or with all it was seen to
 //   need, if that is more. One that was seen to need more than the device does not come back.
 // - Neither packer runs what it refuses. The packer that knows every peak refuses all that do not fit.
@@ -159,6 +160,7 @@ Result run(const Workload& work, Reservation&& reservation, Started&& started, E
     struct Waiting {
         const Job* job;
         double reserved;
+        bool is_retry = false;
     };
     Result result;
     std::vector<Attempted> running;
@@ -180,6 +182,12 @@ Result run(const Workload& work, Reservation&& reservation, Started&& started, E
             ++next;
         }
         for (std::size_t i = 0; i < waiting.size();) {
+            if (!waiting[i].is_retry) waiting[i].reserved = reservation(*waiting[i].job);
+            if (waiting[i].reserved > capacity) {
+                result.refused_that_fit += waiting[i].job->need <= capacity ? 1 : 0;
+                waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+                continue;
+            }
             if (used() + waiting[i].reserved > capacity) {
                 ++i;
                 continue;
@@ -205,7 +213,7 @@ Result run(const Workload& work, Reservation&& reservation, Started&& started, E
         result.minutes = now = done.end;
         ended(*done.job, done.reserved, done.fits);
         if (!done.fits && done.job->need <= capacity)
-            waiting.insert(waiting.begin(), {done.job, std::min(capacity, std::max(1.5 * done.reserved, done.job->need))});
+            waiting.insert(waiting.begin(), {done.job, std::min(capacity, std::max(1.5 * done.reserved, done.job->need)), true});
     }
 }
 
@@ -251,20 +259,25 @@ Result run_told(const Workload& work, const Law& law) {
     const auto capacity = static_cast<double>(work.capacity);
     double left = 0;
     int refused_in_a_row = 0, begun = 0;
+    std::map<const Job*, double> answers;  // it knows no more when it is asked again
+    const auto decide = [&](const Job& job) {
+        const double expected = law.bytes(job.params);
+        const double bound = expected * std::exp(memory::normal_quantile(1 - risk) * noise);
+        if (bound <= capacity) return bound;
+        const double excess_risk = 0.5 * std::erfc(std::log(capacity / expected) / (std::sqrt(2.0) * noise));
+        if (excess_risk > std::clamp(std::max(left, risk_of_refusal * refused_in_a_row), risk / 2, most)) {
+            ++refused_in_a_row;
+            return 2 * capacity;
+        }
+        decided[&job] = {excess_risk, true};
+        left -= excess_risk;
+        return capacity;
+    };
     return run(
         work,
         [&](const Job& job) {
-            const double expected = law.bytes(job.params);
-            const double bound = expected * std::exp(memory::normal_quantile(1 - risk) * noise);
-            if (bound <= capacity) return bound;
-            const double excess_risk = 0.5 * std::erfc(std::log(capacity / expected) / (std::sqrt(2.0) * noise));
-            if (excess_risk > std::clamp(std::max(left, risk_of_refusal * refused_in_a_row), risk / 2, most)) {
-                ++refused_in_a_row;
-                return 2 * capacity;
-            }
-            decided[&job] = {excess_risk, true};
-            left -= excess_risk;
-            return capacity;
+            const auto answered = answers.find(&job);
+            return answered != answers.end() ? answered->second : answers[&job] = decide(job);
         },
         [&](const Job&) {
             left += ++begun > learning ? risk / 2 : 0;

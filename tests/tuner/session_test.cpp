@@ -760,6 +760,85 @@ TEST_CASE("attempts wait until the device has room for what they are predicted t
 
 namespace {
 
+/// Knows nothing until an attempt has ended. Then it knows what each takes.
+struct Learner {
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        const auto has_ended = [](const Trial& trial) { return !trial.attempts.empty() && trial.attempts.back().outcome; };
+        const bool knows = std::ranges::any_of(query.history.trials, has_ended);
+        return {.need = (knows ? *query.params.whole_number("batch") : 60) * mebibyte, .source = knows ? "known" : "unknown"};
+    }
+    [[nodiscard]] Evidence evidence() const { return Evidence::dry_run; }
+    [[nodiscard]] bool relearns(const Estimate& estimate) const { return estimate.source == "unknown"; }
+};
+static_assert(RelearningGuard<Learner>);
+
+}  // namespace
+
+TEST_CASE("a guard that has learned is asked again about attempts that wait, and a trial that it refuses now gets other parameters") {
+    bool had_refused = false;
+    for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8}) {
+        Shared room{100 * mebibyte};
+        Tuner tuner{sampler::Random{}, pruner::None{}, Learner{}, recovery::Fail{}};
+        store::InMemory store;
+        MemoryBound executor{100 * mebibyte};
+        const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 12, .seed = seed, .reservations = &room});
+        REQUIRE(result.trials.size() == 12);
+        CHECK(room.inside.empty());
+        for (const Trial& trial : result.trials) {
+            CHECK(trial.state == TrialState::complete);
+            REQUIRE(trial.attempts.size() == 1);
+            // Two of 60 MiB do not fit: the first trial runs alone, and two wait for it.
+            CHECK(trial.attempts[0].estimate->source == (trial.number == 0 ? "unknown" : "known"));
+            const auto batch = *trial.params.whole_number("batch");
+            if (trial.number == 0) continue;
+            CHECK(batch <= 64);
+            CHECK(trial.attempts[0].estimate->need == batch * mebibyte);
+        }
+        for (const std::int64_t waiting : {1, 2}) {  // what they had while they waited
+            sampler::Random random;
+            const auto drawn = suggest_params(random, batches, TrialContext{waiting, {}}, Seed{seed}, {});
+            had_refused = had_refused || *drawn.whole_number("batch") == 512;
+        }
+    }
+    CHECK(had_refused);
+}
+
+TEST_CASE("an enqueued trial that the guard refuses after it has waited keeps its values and ends as predicted") {
+    Shared room{100 * mebibyte};
+    Tuner tuner{sampler::Random{}, pruner::None{}, Learner{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const Study study = store.open_study("s", {{Direction::minimize}}, Store::Open::create);
+    store.enqueue(study.id, {{"batch", std::int64_t{8}}});
+    store.enqueue(study.id, {{"batch", std::int64_t{512}}});
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 5, .reservations = &room});
+    REQUIRE(result.trials.size() == 5);
+    CHECK(result.trials[0].state == TrialState::complete);
+    CHECK(result.trials[1].state == TrialState::pruned);  // its reason is memory, not its value
+    CHECK(result.trials[1].params.whole_number("batch") == 512);
+    CHECK(result.trials[1].user_attributes.at("error_message").find("predicted 512.00 MiB") != std::string::npos);
+    CHECK(room.inside.empty());
+}
+
+TEST_CASE("a study that is stopped while the guard is asked again about attempts that wait gives up their trials") {
+    Shared room{100 * mebibyte};
+    Tuner tuner{sampler::Random{}, pruner::None{}, Learner{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const auto stop = [&] { return !executor.plans.empty(); };  // an attempt has ended
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 12, .stop_requested = stop, .reservations = &room});
+    CHECK(result.interrupted);
+    CHECK(room.inside.empty());
+    REQUIRE(result.trials.size() == 3);
+    CHECK(result.trials[0].state == TrialState::complete);
+    for (const std::size_t waiting : {1U, 2U}) {
+        CHECK(result.trials[waiting].state == TrialState::fail);
+        CHECK(result.trials[waiting].user_attributes.contains(std::string{hpo::lost_attribute}));
+    }
+}
+
+namespace {
+
 /// Asks for dry runs however wrong they were.
 struct AlwaysDry final : memory::PredictedGuard {
     static constexpr std::string_view name = "always_dry";

@@ -66,6 +66,9 @@ public:
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const;
     [[nodiscard]] Evidence evidence() const { return evidence_; }
     [[nodiscard]] bool carries() const { return carries_; }
+    [[nodiscard]] bool relearns(const Estimate& estimate) const {
+        return estimate.source == learned_source || estimate.source == alone_source;
+    }
 
 private:
     static constexpr double most_log = 4;         ///< bounds the quantile: a factor of 55
@@ -104,7 +107,7 @@ private:
     bool ventures_;
 };
 
-static_assert(CarryingGuard<Calibrated> && Configurable<Calibrated>);
+static_assert(CarryingGuard<Calibrated> && RelearningGuard<Calibrated> && Configurable<Calibrated>);
 
 }  // namespace hpo::memory
 

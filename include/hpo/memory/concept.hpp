@@ -81,4 +81,17 @@ template <MemoryGuard G>
     else return false;
 }
 
+/// A guard whose estimate may rest on the study's own attempts alone, so that each further one changes it.
+template <class G>
+concept RelearningGuard = MemoryGuard<G> && requires(const G& guard, const Estimate& estimate) {
+    { guard.relearns(estimate) } -> std::same_as<bool>;
+};
+
+/// True if a guard should be asked again, once further attempts have ended, about an attempt that waits with this estimate.
+template <MemoryGuard G>
+[[nodiscard]] bool relearns(const G& guard, const Estimate& estimate) {
+    if constexpr (RelearningGuard<G>) return guard.relearns(estimate);
+    else return false;
+}
+
 }  // namespace hpo

@@ -57,6 +57,9 @@ public:
     [[nodiscard]] bool carries() const {
         return std::visit([](const auto& guard) { return hpo::carries(guard); }, *base_);
     }
+    [[nodiscard]] bool relearns(const Estimate& estimate) const {
+        return std::visit([&](const auto& guard) { return hpo::relearns(guard, estimate); }, *base_);
+    }
 
 private:
     using Base = std::variant<Calibrated, VirtualCard, DryRun, Probe, Formula>;
@@ -73,6 +76,6 @@ private:
     std::unique_ptr<const Base> base_;
 };
 
-static_assert(CarryingGuard<Live> && ChoosingGuard<Live> && LookingGuard<Live> && Configurable<Live>);
+static_assert(CarryingGuard<Live> && RelearningGuard<Live> && ChoosingGuard<Live> && LookingGuard<Live> && Configurable<Live>);
 
 }  // namespace hpo::memory

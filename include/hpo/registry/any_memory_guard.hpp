@@ -20,6 +20,7 @@ public:
     [[nodiscard]] Evidence evidence() const { return self_->evidence(); }
     [[nodiscard]] Evidence evidence(const MemoryQuery& query) const { return self_->evidence_for(query); }
     [[nodiscard]] bool carries() const { return self_->carries(); }
+    [[nodiscard]] bool relearns(const Estimate& estimate) const { return self_->relearns(estimate); }
     [[nodiscard]] bool looks() const { return self_->looks(); }
     [[nodiscard]] std::optional<std::int64_t> room(const MemoryQuery& query) const { return self_->room(query); }
 
@@ -30,6 +31,7 @@ private:
         [[nodiscard]] virtual Evidence evidence() const = 0;
         [[nodiscard]] virtual Evidence evidence_for(const MemoryQuery& query) const = 0;
         [[nodiscard]] virtual bool carries() const = 0;
+        [[nodiscard]] virtual bool relearns(const Estimate& estimate) const = 0;
         [[nodiscard]] virtual bool looks() const = 0;
         [[nodiscard]] virtual std::optional<std::int64_t> room(const MemoryQuery& query) const = 0;
     };
@@ -40,6 +42,7 @@ private:
         [[nodiscard]] Evidence evidence() const override { return policy.evidence(); }
         [[nodiscard]] Evidence evidence_for(const MemoryQuery& query) const override { return hpo::evidence_for(policy, query); }
         [[nodiscard]] bool carries() const override { return hpo::carries(policy); }
+        [[nodiscard]] bool relearns(const Estimate& estimate) const override { return hpo::relearns(policy, estimate); }
         [[nodiscard]] bool looks() const override { return hpo::looks(policy); }
         [[nodiscard]] std::optional<std::int64_t> room(const MemoryQuery& query) const override { return hpo::room(policy, query); }
         P policy;
@@ -48,6 +51,6 @@ private:
 };
 
 static_assert(CarryingGuard<AnyMemoryGuard> && ChoosingGuard<AnyMemoryGuard> && LookingGuard<AnyMemoryGuard> &&
-              !std::copyable<AnyMemoryGuard>);
+              RelearningGuard<AnyMemoryGuard> && !std::copyable<AnyMemoryGuard>);
 
 }  // namespace hpo::registry

@@ -16,12 +16,14 @@
 #include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/store/retries.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/devices/devices.hpp"
 #include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/failed_configurations.hpp"
 #include "hpo/tuner/policies.hpp"
+#include "hpo/tuner/replays.hpp"
 
 namespace hpo::tuner {
 
@@ -148,6 +150,33 @@ public:
                                                  leaks_text(history.trials) + "; give the device more memory or widen the space"};
             }
         }
+    }
+
+    /// True if the guard may say more now about a first attempt that has waited while others ended.
+    [[nodiscard]] bool knows_more(const WaitingAttempt& waiting) const {
+        const auto& estimate = waiting.attempt.estimate;
+        return !Replays::is_replay(waiting.number) && estimate && relearns(policies_.guard, *estimate) &&
+               books_.trial(waiting.number).attempts.empty();
+    }
+    /// Asks the guard again about such an attempt. Returns false if it is refused now, on each device. Then the trial has no parameters
+    /// any more, unless it runs a lost trial again.
+    template <std::predicate Stop>
+    [[nodiscard]] bool still_fits(WaitingAttempt& waiting, const Stop& stop) {
+        Attempt& attempt = waiting.attempt;
+        const SessionDevice* on = &devices_.of(attempt.plan.device);
+        const ParamSet params = books_.trial(waiting.number).params;
+        ExecutionPlan plan = options_.plan;
+        copy_effective_batch(params, options_, plan);
+        Admission admission = admission_from(on, params, plan, options_.target_share, stop);
+        if (admission.answer == Admission::Answer::infeasible) {
+            if (retry_history(books_.trial(waiting.number)).empty()) books_.set_params(waiting.number, {});
+            return false;
+        }
+        attempt.plan = std::move(admission.plan);
+        attempt.estimate = std::move(admission.estimate);
+        attempt.memory.clear();
+        mark_seen(attempt);
+        return true;
     }
 
     /// Asks the guard about a retry on `device`, or about an attempt that goes on with a lost trial. Its plan may be shrunk further. If the

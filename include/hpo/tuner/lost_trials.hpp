@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "hpo/base/time.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/store/retries.hpp"
@@ -115,12 +117,22 @@ public:
         return std::nullopt;
     }
 
+    /// Sleeps a moment if trials are missing: other processes run them, and may die. Returns false if none is missing.
+    [[nodiscard]] bool wait_for_others(double seconds) {
+        const std::int64_t missing = options_.trials - books_.done();
+        if (missing <= 0) return false;
+        if (!std::exchange(told_of_others_, true)) observer_.waiting_for_others(missing);
+        sleep_seconds(seconds);
+        return true;
+    }
+
 private:
     Bookkeeping& books_;
     const Space& space_;
     const TuneOptions& options_;
     TuneObserver& observer_;
     std::vector<std::int64_t> left_alone_;  ///< lost trials that cannot be run again in this process
+    bool told_of_others_ = false;           ///< that they run the missing trials
 };
 
 /// True if an attempt that should go on from a checkpoint failed before its first report. The checkpoint may be damaged, or another program

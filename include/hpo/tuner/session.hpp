@@ -67,6 +67,7 @@ private:
         const Stopwatch watch;
         const auto out_of_time = [&] { return !options_.allows_more(watch.seconds()); };
         while (!check_stop()) {
+            ask_again();
             while (!check_stop() && start_held_back()) {
             }
             while (devices_.has_room() && !check_stop()) {
@@ -81,7 +82,7 @@ private:
                 } else if (!(go_on_with_lost() || begin_trial())) break;
             }
             if (!running_.empty() || replays_.any_running()) devices_.wait(*this, poll_seconds);
-            else if (stopping_ || out_of_time() || breaker_.trip() || exhausted() || !wait_for_others()) break;
+            else if (stopping_ || out_of_time() || breaker_.trip() || exhausted() || !lost_trials_.wait_for_others(poll_seconds)) break;
             books_.heartbeat();
             devices_.idle(observer_);
         }
@@ -92,33 +93,22 @@ private:
     bool begin_trial() {
         if (!books_.may_begin(wanted()) || admission_.nothing_left()) return false;
         const auto number = books_.begin_trial(wanted());
-        if (number) launch(*number);
-        return number.has_value();
+        if (!number) return false;
+        running_.push_back(*number);
+        propose(*number);
+        return true;
     }
     /// Begins a trial in place of a lost one. Returns false if there is none.
     bool go_on_with_lost() {
         auto begun = lost_trials_.take_over(policies_.sampler, wanted());
         if (!begun) return false;
-        if (begun->attempt) {
-            running_.push_back(begun->number);
-            go_on({begun->number, std::move(*begun->attempt)});
-        } else launch(begun->number);
+        running_.push_back(begun->number);
+        if (begun->attempt) go_on({begun->number, std::move(*begun->attempt)});
+        else propose(begun->number);
         return true;
     }
 
-    /// Returns false if the asked number is done. Else other processes run the missing trials, and may die.
-    bool wait_for_others() {
-        const std::int64_t missing = options_.trials - books_.done();
-        if (missing <= 0) return false;
-        if (!std::exchange(waiting_, true)) observer_.waiting_for_others(missing);
-        sleep_seconds(poll_seconds);
-        return true;
-    }
-
-    bool check_stop() {
-        if (!stopping_ && options_.stop_requested && options_.stop_requested()) stopping_ = true;
-        return stopping_;
-    }
+    bool check_stop() { return stopping_ = stopping_ || (options_.stop_requested && options_.stop_requested()); }
 
     /// Call it after a stop or an error. It waits only for jobs that the executor holds, so it returns even if the store fails.
     void drain() {
@@ -140,8 +130,18 @@ private:
         books_.finish(number);
     }
 
-    void launch(std::int64_t number) {
-        running_.push_back(number);
+    /// Once attempts have ended, the guard may say more about those that wait. A trial that it refuses now gets other parameters.
+    void ask_again() {
+        if (!std::exchange(knows_more_, false)) return;
+        for (WaitingAttempt& waiting : devices_.take_waiting([&](const WaitingAttempt& each) { return admission_.knows_more(each); })) {
+            if (check_stop()) return;  // drain gives up the trial
+            if (admission_.still_fits(waiting, [&] { return check_stop(); })) start(std::move(waiting));
+            else propose(waiting.number);
+        }
+    }
+
+    /// Chooses the first attempt of a trial that was begun, and starts it.
+    void propose(std::int64_t number) {
         typename AttemptAdmission<S, P, G, R>::Proposal proposal;
         try {
             proposal = admission_.propose(number, devices_.best(), [&] { return check_stop(); });
@@ -161,11 +161,9 @@ private:
     /// Starts a retry, or an attempt that goes on with a lost trial. It runs where its plan says, if that device can be used.
     void go_on(WaitingAttempt retry) {
         const std::string& name = retry.attempt.plan.device;
-        const SessionDevice* device = devices_.find(name);
-        if (!device && !name.empty()) books_.note_once(retry.number, "this run has no device '" + name + "'; the retry runs where it can");
-        if (!device || !devices_.is_usable(*device) || retry.other_device)
-            device = &devices_.best(retry.other_device ? devices_of(books_.trial(retry.number)) : std::vector<std::string>{});
-        admission_.estimate(retry.number, *device, retry.attempt);
+        if (!name.empty() && !devices_.find(name))
+            books_.note_once(retry.number, "this run has no device '" + name + "'; the retry runs where it can");
+        admission_.estimate(retry.number, devices_.for_retry(retry, devices_of(books_.trial(retry.number))), retry.attempt);
         if (check_stop()) return give_up(retry.number);
         start(std::move(retry));
     }
@@ -208,6 +206,7 @@ private:
 
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
+        knows_more_ = true;
         const auto reserved = devices_.release(number);
         if (Replays::is_replay(number)) return replays_.end(number, outcome);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
@@ -293,8 +292,8 @@ private:
     EnqueuedValues enqueued_;
     Replays replays_{books_, options_, observer_};
     Breaker breaker_{options_.breaker};
+    bool knows_more_ = false;  ///< attempts have ended since the guard was asked about those that wait
     bool stopping_ = false;
-    bool waiting_ = false;  ///< true once the observer was told that other processes run the missing trials
 };
 
 }  // namespace hpo::tuner

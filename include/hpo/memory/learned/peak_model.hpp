@@ -34,8 +34,16 @@ public:
     /// What the model shows if it has to foretell runs that it has not seen, with laws that are found anew. So are
     /// the hyperparameters, if the runs are few.
     struct Validation {
-        double boldness = 1;       ///< how many times larger the squares of errors are than the model says; never below 1
+        struct Miss {
+            double foretold = 0;  ///< logarithm of bytes
+            double square = 0;    ///< of the error, in units of what the model says
+        };
+        std::vector<Miss> misses{};
         double typical_error = 0;  ///< of the laws alone: the median of |law / peak - 1|, of runs that are not censored
+
+        /// How many times larger the squares of errors are than the model says, where it foretells about so much. Never below 1. Errors
+        /// grow with a peak, although nearly all of a small one may be libraries: so those at other peaks tell little.
+        [[nodiscard]] double boldness(double foretold) const;
     };
     /// Five-fold cross-validation. Costs five fits.
     [[nodiscard]] Validation validated(const LawData& data) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -71,6 +72,9 @@ public:
     /// The usable device that has room and the most free memory, else the one with the most free memory. `other_than` names devices that
     /// are not wanted if there are others. If there are none, only the last of them is not wanted.
     [[nodiscard]] SessionDevice& best(const std::vector<std::string>& other_than = {});
+    /// The device of a retry: the one that its plan names, unless that cannot be used or another one is wanted. `had` are the devices of
+    /// the trial's attempts.
+    [[nodiscard]] SessionDevice& for_retry(const WaitingAttempt& retry, const std::vector<std::string>& had);
     /// The usable device with the least capacity above this device's. Null if there is none.
     [[nodiscard]] SessionDevice* next_larger(const SessionDevice& than);
     /// How many other devices could run the attempt of a plan for `name`.
@@ -82,6 +86,13 @@ public:
     /// returns the attempts that wait for it, which should go elsewhere.
     [[nodiscard]] std::vector<WaitingAttempt> see(const Attempt& attempt, TuneObserver& observer);
 
+    /// Takes back the attempts that wait on any device and for which `is_wanted` holds.
+    template <std::predicate<const WaitingAttempt&> Wanted>
+    [[nodiscard]] std::vector<WaitingAttempt> take_waiting(const Wanted& is_wanted) {
+        std::vector<WaitingAttempt> taken;
+        for (SessionDevice& device : devices_) device.reservations.take_waiting(taken, is_wanted);
+        return taken;
+    }
     /// An attempt that waited for memory, if there is memory and a worker for it now.
     [[nodiscard]] std::optional<WaitingAttempt> start_held_back();
     /// Releases the trial's reservation on whatever device has it. Returns its bytes.

@@ -14,7 +14,7 @@ HPO_INLINE LearnedPeaks::Answer LearnedPeaks::ask(const MemoryQuery& query) {
     const Knowledge knowledge = learn(query.history, query.runs_on.device_name, &query.params);
     if (knowledge != Knowledge::enough) return {knowledge};
     NormalBelief belief = model_.predict(points_.row(query.params, query.plan.effective_micro_batch()));
-    belief.variance *= validation_.boldness;
+    belief.variance *= validation_.boldness(belief.mean);
     return {Knowledge::enough, belief, fitted_.points == 0};
 }
 

@@ -65,11 +65,30 @@ HPO_INLINE NormalBelief PeakModel::predict(const std::vector<double>& row, doubl
     return belief;
 }
 
+HPO_INLINE double PeakModel::Validation::boldness(double foretold) const {
+    constexpr double worth = 2;   // runs that agree with the model; and near a peak, runs with the mean of all errors
+    constexpr double near = 0.1;  // of the range of what was foretold: the width of a normal kernel
+    if (misses.empty()) return 1;
+    double all = worth;
+    for (const Miss& miss : misses) all += miss.square;
+    all = std::max(1.0, all / (worth + static_cast<double>(misses.size())));
+    const auto [least, most] = std::ranges::minmax(misses, {}, &Miss::foretold);
+    const double width = std::max(1e-6, near * (most.foretold - least.foretold));
+    const double at = std::clamp(foretold, least.foretold, most.foretold);
+    double squares = worth * all, runs = worth;
+    for (const Miss& miss : misses) {
+        const double away = (miss.foretold - at) / width;
+        const double weight = std::exp(-0.5 * away * away);
+        squares += weight * miss.square;
+        runs += weight;
+    }
+    return std::max(1.0, squares / runs);
+}
+
 HPO_INLINE PeakModel::Validation PeakModel::validated(const LawData& data) const {
     constexpr std::size_t folds = 5, least_runs = 3;
     constexpr std::size_t most_searched = 60;  // of more runs a fifth hardly changes the hyperparameters, and looking for them takes long
-    constexpr double worth = 2;                // runs that agree with the model
-    double squares = worth, runs = worth;
+    Validation found;
     std::vector<double> errors;
     for (std::size_t fold = 0; fold < folds; ++fold) {
         LawData seen{.kinds = data.kinds, .rows = {}, .log_bytes = {}, .censored = {}};
@@ -89,11 +108,9 @@ HPO_INLINE PeakModel::Validation PeakModel::validated(const LawData& data) const
             const NormalBelief belief = other.predict(data.rows[i], data.weight(i));
             const double z = (data.log_bytes[i] - belief.mean) / std::sqrt(belief.variance);
             if (data.censored[i] && z < 0) continue;
-            squares += z * z;
-            runs += 1;
+            found.misses.push_back({belief.mean, z * z});
         }
     }
-    Validation found{.boldness = std::max(1.0, squares / runs)};
     if (errors.empty()) return found;
     const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
     std::ranges::nth_element(errors, middle);

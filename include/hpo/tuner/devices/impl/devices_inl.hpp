@@ -130,6 +130,12 @@ HPO_INLINE SessionDevice& Devices::best(const std::vector<std::string>& other_th
     return *best_where([](const SessionDevice&) { return true; });
 }
 
+HPO_INLINE SessionDevice& Devices::for_retry(const WaitingAttempt& retry, const std::vector<std::string>& had) {
+    SessionDevice* const planned = find(retry.attempt.plan.device);
+    if (planned && is_usable(*planned) && !retry.other_device) return *planned;
+    return best(retry.other_device ? had : std::vector<std::string>{});
+}
+
 HPO_INLINE SessionDevice* Devices::next_larger(const SessionDevice& than) {
     const auto capacity = than.what.executor.capacity_bytes();
     if (!capacity) return nullptr;
