@@ -329,7 +329,7 @@ TEST_CASE("the errors of an objective are its trials' failures") {
 
 TEST_CASE("objectives that are too large for the device end alone, and the study learns what fits") {
     const Objectives folder;
-    const auto ran = folder.run("hungry", {"--trials", "14", "--device-memory", "300MiB", "--workers", "2", "--seed", "2"});
+    const auto ran = folder.run("hungry", {"--trials", "14", "--device-memory", "300MiB", "--workers", "2", "--seed", "4"});
     INFO(ran.error);
     std::size_t too_large = 0;
     for (const hpo::Trial& trial : folder.trials("hungry")) {
@@ -342,7 +342,7 @@ TEST_CASE("objectives that are too large for the device end alone, and the study
             CHECK(*trial.attempts.back().peak_reserved > static_cast<std::int64_t>(size) << 20);
         }
     }
-    CHECK(too_large > 0);
+    CHECK(too_large > 0);  // the first trial is: nothing is known of it
 }
 
 TEST_CASE("the batch of an objective is split, from its first trial on, and one that is no whole number is told once") {
