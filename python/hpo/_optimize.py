@@ -52,6 +52,9 @@ def take_over(study_class: Any) -> None:
         call = _Call(self, func, caught, list(callbacks or ()), next(_calls))
         if "HPO_OPTIMIZE_CALL" in os.environ:
             return call.in_program_of_one_attempt()
+        why_not_move = call.why_not_move()
+        if why_not_move:
+            return by_optuna(why_not_move)
         connection = _front.connect()
         if connection is None:
             return by_optuna(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
@@ -91,6 +94,10 @@ class _Call(_front.Handler):
         self._url, self._store_note = _optuna_study.store_of(study)
         self._sampler = _optuna_study.OwnSampler(study)
         self._is_own_sampler = False
+
+    def why_not_move(self) -> str:
+        """Why the study cannot be moved to a store of hpo's, if it must be."""
+        return "" if self._url else self._optuna.why_not_move(self._study)
 
     def run(self, connection: _front.Connection, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> None:
         """Runs the trials, and raises what optimize raises."""

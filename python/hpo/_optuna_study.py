@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import os
 from typing import Any, Dict, List, Tuple
@@ -38,6 +39,16 @@ def store_of(study: Any) -> Tuple[str, str]:
     if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
         return "", "hpo cannot share an SQLite database that is not an ordinary file"
     return "sqlite:///" + os.path.abspath(url.database), ""
+
+
+def why_not_move(study: Any) -> str:
+    """Why a study cannot be moved to a file of hpo's. Empty if it can."""
+    asked = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,))
+    if not asked:
+        return ""
+    # An object of the program knows its trial by the number that this has in the storage of now.
+    held = {each._trial_id for each in gc.get_objects() if type(each) is optuna.trial.Trial and each.study is study}
+    return next((f"trial {each.number} was asked for and not told" for each in asked if each._trial_id in held), "")
 
 
 def look_anew(study: Any) -> None:
@@ -88,7 +99,17 @@ def show_stored(study: Any, url: str, name: str) -> None:
     study._storage = opened_store(url)
     study._study_id = study._storage.get_study_id_from_name(name)
     study.study_name = name
+    _forget_spaces(study.sampler)
     look_anew(study)
+
+
+def _forget_spaces(sampler: Any) -> None:
+    """Lets a sampler look for the spaces of the study's trials anew. What it remembers is bound to the number of the study in a storage."""
+    for name, each in list(vars(sampler).items()):
+        if isinstance(each, optuna.samplers.BaseSampler):
+            _forget_spaces(each)
+        elif hasattr(each, "_include_pruned") and getattr(each, "_study_id", None) is not None:
+            setattr(sampler, name, type(each)(each._include_pruned))
 
 
 def _identity(trial: Any) -> Any:

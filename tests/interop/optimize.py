@@ -292,6 +292,38 @@ print("count", json.dumps(len(study.trials)))
     assert ran.said("frame") == 20 and ran.said("best") == -1.0 and ran.said("count") == 22
 
 
+def trials_that_are_asked_for_by_hand():
+    ran = run(
+        """
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+def by_hand(study, value=None):
+    trial = study.ask()
+    x = trial.suggest_float("x", -1, 1)
+    study.tell(trial, x * x)
+def objective(trial):
+    return trial.suggest_float("x", -1, 1) ** 2
+for name, sampler in (("tpe", optuna.samplers.TPESampler(seed=1)), ("group", optuna.samplers.TPESampler(multivariate=True, group=True, seed=1))):
+    study = optuna.create_study(sampler=sampler)
+    by_hand(study)
+    study.optimize(objective, n_trials=3)
+    by_hand(study)
+    open_trial = study.ask()
+    study.optimize(objective, n_trials=2)
+    study.tell(open_trial, 5.0)
+    print(name, json.dumps([[each.number, each.state.name, each.value == 5.0] for each in study.trials]))
+study = optuna.create_study()
+open_trial = study.ask()
+study.optimize(objective, n_trials=2)
+study.tell(open_trial, 5.0)
+print("by_optuna", json.dumps([each.value == 5.0 for each in study.trials]))
+"""
+    )
+    for name in ("tpe", "group"):
+        assert ran.said(name) == [[number, "COMPLETE", number == 5] for number in range(8)], ran.out
+    assert ran.said("by_optuna") == [True, False, False]
+    assert ran.error.count("hpo: trial 0 was asked for and not told, so Optuna runs this study itself") == 1, ran.error
+
+
 if __name__ == "__main__":
     _, _, expected, scenario = sys.argv
     assert optuna.__version__.startswith(expected), optuna.__version__
