@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The connection between a program and hpo-tune, and the loop in which the program runs its trials."""
+"""The loop in which a program runs its trials, as hpo-tune says."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ import sys
 import threading
 from typing import Any, Callable, Deque, Dict, List, NoReturn, Optional
 
-from . import _copy, _fork, _imports, _objective, _request, _reseed
+from . import _connection, _copy, _fork, _imports, _objective, _request, _reseed
+from ._connection import Connection
 from ._errors import HpoError
-from ._json import line_of
-
-_LONGEST_LINE = 1 << 30  # bytes; the trials of a study in memory are told in one line
 
 # Failures of memory, of the process or of the device. They are the reason why trials have processes of their own, so they end no study.
 _NEVER_END_THE_STUDY = frozenset(
@@ -39,45 +37,6 @@ class InTrial(Exception):
 
     def __str__(self) -> str:
         return "\n" + str(self.args[0])
-
-
-class Connection:
-    """Lines of JSON to hpo-tune and back."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.owner = os.getpid()
-        self._heard = b""
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._socket.connect(path)
-        except OSError:
-            self._socket.close()
-            raise
-
-    def fileno(self) -> int:
-        return self._socket.fileno()
-
-    def say(self, said: Dict[str, Any]) -> None:
-        """Raises HpoError if hpo-tune has gone."""
-        try:
-            self._socket.sendall(line_of(said, _LONGEST_LINE))
-        except OSError as error:
-            raise HpoError(f"hpo-tune does not listen any more: {error}") from None
-
-    def hear(self) -> List[Dict[str, Any]]:
-        """Waits for something, and returns the lines that are complete. Raises HpoError if hpo-tune has gone."""
-        try:
-            got = self._socket.recv(1 << 16)
-        except OSError as error:
-            raise HpoError(f"hpo-tune has ended: {error}") from None
-        if not got:
-            raise HpoError("hpo-tune has ended")
-        *lines, self._heard = (self._heard + got).split(b"\n")
-        return [json.loads(line) for line in lines if line.strip()]
-
-    def close(self) -> None:
-        self._socket.close()
 
 
 class Handler:
@@ -322,31 +281,6 @@ class _Loop:
             raise HpoError(str((ended or {}).get("message") or "hpo-tune has ended the study"))
 
 
-_connection: Optional[Connection] = None
-
-
-def connect() -> Optional[Connection]:
-    """The connection of this process. None if hpo-tune does not listen."""
-    global _connection
-    path = os.environ.get("HPO_FRONT")
-    if path is None:
-        return None
-    if _connection is None or _connection.owner != os.getpid():
-        try:
-            _connection = Connection(path)
-        except OSError:
-            return None
-    return _connection
-
-
-def disconnect() -> None:
-    """Forgets the connection, so that the next call connects anew."""
-    global _connection
-    if _connection is not None and _connection.owner == os.getpid():
-        _connection.close()
-    _connection = None
-
-
 def why_not_fork() -> str:
     """Why the trials of this process cannot be copies of it. Empty if they can."""
     return _fork.why_not()
@@ -363,7 +297,7 @@ def run(connection: Connection, opening: Dict[str, Any], handler: Handler) -> No
         loop.run()
     finally:
         if not loop.is_over():
-            disconnect()  # what hpo-tune says next would be about a call that is gone
+            _connection.disconnect()  # what hpo-tune says next would be about a call that is gone
         if ours and before is not None:
             signal.signal(signal.SIGCHLD, before)
 

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, List, NoReturn
 
-from . import _front, _kinds, _objective
+from . import _connection, _front, _kinds, _objective
 from ._errors import HpoError
 
 
@@ -102,7 +102,7 @@ def main(arguments: List[str]) -> None:
     if "HPO_OPTIMIZE_CALL" in os.environ:
         handler.opened(json.loads(os.environ["HPO_OPTIMIZE_STUDIES"])[0])
         _front.run_one_attempt(handler)
-    connection = _front.connect()
+    connection = _connection.connect()
     if connection is None:
         raise HpoError(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
     _front.run(connection, _opening(file, name), handler)

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
 
-from . import _front, _objective, _policies
+from . import _connection, _front, _objective, _policies
 from ._errors import HpoError
 
 _calls = itertools.count()
@@ -55,13 +55,13 @@ def take_over(study_class: Any) -> None:
         why_not_move = call.why_not_move()
         if why_not_move:
             return by_optuna(why_not_move)
-        connection = _front.connect()
+        connection = _connection.connect()
         if connection is None:
             return by_optuna(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
         try:
             call.run(connection, n_trials, timeout, n_jobs)
         except _front.Refused as refused:
-            _front.disconnect()
+            _connection.disconnect()
             if not refused.busy:
                 raise HpoError(str(refused)) from None
             by_optuna("another process of this program runs its study with hpo")
@@ -99,7 +99,7 @@ class _Call(_front.Handler):
         """Why the study cannot be moved to a store of hpo's, if it must be."""
         return "" if self._url else self._optuna.why_not_move(self._study)
 
-    def run(self, connection: _front.Connection, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> None:
+    def run(self, connection: _connection.Connection, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> None:
         """Runs the trials, and raises what optimize raises."""
         study = self._study
         study._stop_flag = False

@@ -21,7 +21,7 @@
 namespace hpo::tune {
 
 /// A program whose calls of `study.optimize` this process takes over. It runs in its own process. The package `hpo` for Python, which its
-/// interpreter loads first, connects it to this process. Messages are lines of JSON (python/hpo/_front.py).
+/// interpreter loads first, connects it to this process. Messages are lines of JSON (python/hpo/_connection.py).
 ///
 /// Thread safety: none.
 class ProgramFront {
