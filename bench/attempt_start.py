@@ -51,7 +51,7 @@ def main():
     tune = os.path.abspath(sys.argv[1])
     analyze = os.path.join(os.path.dirname(tune), "hpo-analyze")
     trials = int(sys.argv[2]) if len(sys.argv) > 2 else 20
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory(dir=os.getcwd()) as folder:
         os.chdir(folder)
         with open("program.py", "w", encoding="utf-8") as file:
             file.write(PROGRAM)

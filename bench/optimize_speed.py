@@ -32,7 +32,7 @@ def rate(words, store, trials):
 
 
 def main():
-    if not 2 <= len(sys.argv) <= 4:
+    if not 2 <= len(sys.argv) <= 4 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     tune = os.path.abspath(sys.argv[1])
     trials = int(sys.argv[2]) if len(sys.argv) > 2 else 300

@@ -36,12 +36,12 @@ def out_of_memory(store):
 
 
 def main():
-    if not 2 <= len(sys.argv) <= 4:
+    if not 2 <= len(sys.argv) <= 4 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     tune = os.path.abspath(sys.argv[1])
     trials = int(sys.argv[2]) if len(sys.argv) > 2 else 40
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory(dir=os.getcwd()) as folder:
         os.chdir(folder)
         for seed in range(1, rounds + 1):
             for workers in (1, 2):

@@ -62,6 +62,7 @@ hpo::AttemptOutcome Attempt::run() {
         }
     }
     const ProgramEnd end = program_.wait();
+    if (end.keeper_was_killed) tree_.kill_seen();
     if (account_ && charged_ > 0) account_->release(charged_);
     see_group();
     read_rest();

@@ -2,6 +2,7 @@
 #include "tree_memory.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,6 +60,18 @@ HostMemory host_memory(pid_t pid) {
     return {bytes, bytes, bytes, 0};
 }
 
+/// When a process began: the 22nd field of /proc/PID/stat (proc(5)). Empty if it is not there.
+std::string start_of(pid_t pid) {
+    const std::string stat = beginning(folder_of(pid) + "/stat");
+    const auto name = stat.rfind(')');
+    if (name == std::string::npos) return {};
+    std::istringstream fields{stat.substr(name + 1)};
+    std::string field;
+    for (int number = 3; number <= 22 && fields >> field; ++number) {
+    }
+    return fields ? field : std::string{};
+}
+
 std::int64_t most_resident(pid_t pid) { return bytes_in(beginning(folder_of(pid) + "/status"), "VmHWM").value_or(0); }
 
 }  // namespace
@@ -108,9 +121,17 @@ std::optional<TreeMemory::Look> TreeMemory::on_host(const std::vector<pid_t>& tr
     return look.bytes > 0 ? std::optional{look} : std::nullopt;
 }
 
+void TreeMemory::kill_seen() const {
+    for (const Process& process : seen_) {
+        if (!process.start.empty() && start_of(process.pid) == process.start) ::kill(process.pid, SIGKILL);
+    }
+}
+
 std::optional<TreeMemory::Look> TreeMemory::now() {
     std::vector<pid_t> tree = process_tree(root_);
     tree.erase(tree.begin());
+    seen_.clear();
+    for (const pid_t pid : tree) seen_.push_back({pid, start_of(pid)});
     if (host_) return on_host(tree);
     if (!card_) return std::nullopt;
     std::optional<Look> look;

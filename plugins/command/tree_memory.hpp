@@ -24,13 +24,11 @@ namespace command {
 /// On "cuda:N" it is what NVML tells of its processes. On a CPU it is host memory, as /proc/PID/smaps_rollup tells it:
 ///
 /// - Of a program that was started: the sum of the proportional set sizes (Pss) of its processes. So a page that several of them share
-/// counts
-///   once. The resident set size stands in where the kernel does not tell.
+///   counts once. The resident set size stands in where the kernel does not tell.
 /// - Of a copy of a program: what the copy does not share with that program. The program is there once, however many copies run. By Pss a
-/// copy
-///   would seem to need less the more others run. What the copy inherits only becomes less, until it shares memory with children of its
-///   own. So the least that it was seen to share is the program's, and the rest counts. What its children have alone is added. The kernel
-///   remembers the largest size of the copy, so no moment is missed.
+///   copy would seem to need less the more others run. What the copy inherits only becomes less, until it shares memory with children of
+///   its own. So the least that it was seen to share is the program's, and the rest counts. What its children have alone is added. The
+///   kernel remembers the largest size of the copy, so no moment is missed.
 class TreeMemory {
 public:
     struct Look {
@@ -41,12 +39,20 @@ public:
     TreeMemory(pid_t root, const std::string& device, std::optional<pid_t> copy = std::nullopt);
     /// Nullopt if nothing is known now: no process is there, or the driver does not show them.
     [[nodiscard]] std::optional<Look> now();
+    /// Kills what the last look saw of the tree and is still there. For a tree whose root was killed, so that nobody else finds its
+    /// members.
+    void kill_seen() const;
 
 private:
+    struct Process {
+        pid_t pid = 0;
+        std::string start{};  ///< when it began, as the kernel counts: another process may get its number
+    };
     [[nodiscard]] std::optional<Look> on_host(const std::vector<pid_t>& tree);
 
     pid_t root_;
     std::optional<pid_t> copy_;
+    std::vector<Process> seen_;
     bool host_;
     std::optional<std::int64_t> of_program_;  ///< bytes of the program that the copy has inherited and not changed
     std::optional<hpo::device::NvidiaDevice> card_;

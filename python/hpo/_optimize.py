@@ -7,14 +7,17 @@ import copy
 import functools
 import itertools
 import json
+import math
 import os
 import sys
+import threading
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
 
 from . import _connection, _front, _objective, _policies
 from ._errors import HpoError
 
 _calls = itertools.count()
+_running = threading.Lock()  # while a thread of this process runs a study with hpo
 being_imported = ""  # the file that hpo._named imports at the moment
 
 
@@ -55,18 +58,31 @@ def take_over(study_class: Any) -> None:
         why_not_move = call.why_not_move()
         if why_not_move:
             return by_optuna(why_not_move)
-        connection = _connection.connect()
-        if connection is None:
-            return by_optuna(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
+        if not _running.acquire(blocking=False):
+            return by_optuna("hpo runs another study of this program at the moment")
         try:
-            call.run(connection, n_trials, timeout, n_jobs)
+            connection = _connection.connect()
+            if connection is None:
+                return by_optuna(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
+            call.run(connection, _whole_number(n_trials), _seconds(timeout), n_jobs)
         except _front.Refused as refused:
             _connection.disconnect()
             if not refused.busy:
                 raise HpoError(str(refused)) from None
             by_optuna("another process of this program runs its study with hpo")
+        finally:
+            _running.release()
 
     study_class.optimize = optimize
+
+
+def _whole_number(n_trials: Any) -> Optional[int]:
+    """So many trials Optuna begins: it counts until there are no fewer."""
+    return None if n_trials is None or n_trials == math.inf else max(0, math.ceil(n_trials))
+
+
+def _seconds(timeout: Any) -> Optional[float]:
+    return None if timeout is None or timeout == math.inf else max(0.0, float(timeout))
 
 
 def name_of(objective: Any) -> str:

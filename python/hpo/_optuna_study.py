@@ -38,7 +38,20 @@ def store_of(study: Any) -> Tuple[str, str]:
         return "", f"hpo cannot share a database of {url.get_backend_name()}"
     if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
         return "", "hpo cannot share an SQLite database that is not an ordinary file"
-    return "sqlite:///" + os.path.abspath(url.database), ""
+    return "sqlite:///" + _file_of(backend, url.database), ""
+
+
+def _file_of(backend: Any, name: str) -> str:
+    """The file of an SQLite storage. The program may have changed its folder since it was opened."""
+    try:
+        connection = backend.engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            return str(cursor.execute("PRAGMA database_list").fetchone()[2]) or os.path.abspath(name)
+        finally:
+            connection.close()
+    except Exception:  # whatever its driver raises
+        return os.path.abspath(name)
 
 
 def why_not_move(study: Any) -> str:
@@ -269,13 +282,16 @@ class OwnSampler:
         if not self.has_begun(trial.number):
             return
         del self._open[trial.number]
-        backend = _backend_of(study)
         # Samplers write their constraints here, which Optuna's storages do not take once a trial has ended.
-        backend.check_trial_is_updatable = lambda *_: None
+        checks = [(_backend_of(study), "check_trial_is_updatable"), (study._storage, "_check_trial_is_updatable")]  # the latter before 3.2
+        replaced = [(storage, name) for storage, name in checks if hasattr(storage, name)]
+        for storage, name in replaced:
+            setattr(storage, name, lambda *_: None)
         try:
             study.sampler.after_trial(optuna.pruners._filter_study(study, trial), trial, trial.state, trial.values)
         finally:
-            del backend.check_trial_is_updatable
+            for storage, name in replaced:
+                delattr(storage, name)
 
 
 def own_pruner_ends(study: Any, number: int) -> bool:

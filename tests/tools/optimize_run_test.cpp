@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -20,7 +21,7 @@ using Catch::Contains;
 
 namespace {
 
-constexpr const char* objectives = R"(import math, os, sys, time
+constexpr const char* objectives = R"(import math, os, subprocess, sys, time
 
 def objective(trial):
     kind = trial.suggest_categorical("kind", ["line", "bowl"])
@@ -100,6 +101,17 @@ def slow(trial):
     x = trial.suggest_float("x", 0, 1)
     open(f"began-{trial.number}-{os.getpid()}", "w").close()
     time.sleep(600 if trial.number >= 3 else 0)
+    return x
+
+def orphaned(trial):
+    x = trial.suggest_float("x", 0, 1)
+    if not os.path.exists("daemon"):
+        daemon = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        with open("daemon", "w") as file:
+            file.write(str(daemon.pid))
+        time.sleep(3)  # hpo looks every 50 ms or so at what a trial has started
+        os.kill(os.getppid(), 9)
+        time.sleep(600)
     return x
 )";
 
@@ -343,6 +355,20 @@ TEST_CASE("objectives that are too large for the device end alone, and the study
         }
     }
     CHECK(too_large > 0);  // the first trial is: nothing is known of it
+}
+
+TEST_CASE("what an objective has started in a session of its own ends with a keeper that is killed") {
+    const Objectives folder;
+    const auto ran = folder.run("orphaned", {"--trials", "2", "--workers", "1"});
+    INFO(ran.error);
+    CHECK(ran.status == 0);
+    const auto trials = folder.trials("orphaned");
+    REQUIRE(trials.size() >= 2);
+    REQUIRE(trials[0].attempts.at(0).failure);
+    CHECK(trials[0].attempts[0].failure->kind == hpo::FailureKind::lost_worker);
+    pid_t daemon = 0;
+    REQUIRE(std::ifstream{folder.file("daemon")} >> daemon);
+    CHECK_FALSE(is_alive(daemon));
 }
 
 TEST_CASE("the batch of an objective is split, from its first trial on, and one that is no whole number is told once") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -14,6 +15,7 @@
 #include "hpo/recovery/shrink_micro_batch.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
+#include "hpo/store/retries.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
@@ -36,6 +38,7 @@ public:
     void submit(const Job& job, ExecutorEvents& events) override {
         events.on_started(job.trial, 1000 + job.attempt);
         queue_.push_back(job);
+        if (on_submit) on_submit();
     }
     void wait(ExecutorEvents& events, double /*timeout_seconds*/) override {
         if (queue_.empty()) return;
@@ -92,6 +95,7 @@ public:
     }
 
     std::string device_name = "Card of 100 MiB";
+    std::function<void()> on_submit;
     Attributes attributes;          ///< told of each attempt that reaches its end
     std::vector<MemoryMark> marks;  ///< likewise
     std::vector<ExecutionPlan> asked;
@@ -760,10 +764,12 @@ TEST_CASE("attempts wait until the device has room for what they are predicted t
 
 namespace {
 
-/// Knows nothing until an attempt has ended. Then it knows what each takes.
+/// Knows nothing until an attempt is complete. Then it knows what each takes.
 struct Learner {
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
-        const auto has_ended = [](const Trial& trial) { return !trial.attempts.empty() && trial.attempts.back().outcome; };
+        const auto has_ended = [](const Trial& trial) {
+            return !trial.attempts.empty() && trial.attempts.back().outcome == OutcomeKind::complete;
+        };
         const bool knows = std::ranges::any_of(query.history.trials, has_ended);
         return {.need = (knows ? *query.params.whole_number("batch") : 60) * mebibyte, .source = knows ? "known" : "unknown"};
     }
@@ -818,6 +824,63 @@ TEST_CASE("an enqueued trial that the guard refuses after it has waited keeps it
     CHECK(result.trials[1].params.whole_number("batch") == 512);
     CHECK(result.trials[1].user_attributes.at("error_message").find("predicted 512.00 MiB") != std::string::npos);
     CHECK(room.inside.empty());
+    CHECK(room.left == room.asked);  // nothing that it asked for is left in a queue
+}
+
+TEST_CASE("an attempt that goes on with a lost trial keeps its plan, although it waits while the guard learns") {
+    store::InMemory store;
+    MemoryBound before{1000 * mebibyte};
+    bool stops = false;
+    before.on_submit = [&] { stops = before.free_slots() == 0; };
+    TuneOptions options{.trials = 6, .plan = {.micro_batch = 4}, .effective_batch_parameter = "batch"};
+    options.stop_requested = [&] { return stops; };
+    Tuner first{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    REQUIRE(first.optimize(store, "s", batches, before, options).interrupted);
+    Shared room{100 * mebibyte};
+    room.takes_all = true;
+    MemoryBound executor{100 * mebibyte};
+    Tuner second{sampler::Random{}, pruner::None{}, Learner{}, recovery::Fail{}};
+    const TuneResult result =
+        second.optimize(store, "s", batches, executor, {.trials = 6, .effective_batch_parameter = "batch", .reservations = &room});
+    CHECK(room.refused > 0);
+    int again = 0;
+    for (const Trial& trial : result.trials) {
+        if (retry_history(trial).empty()) continue;
+        ++again;
+        CHECK(trial.attempts.at(0).plan.micro_batch == 4);
+    }
+    CHECK(again >= 2);  // one of them waited
+}
+
+namespace {
+
+/// Proposes one choice after another, each for the trial of its number, whatever was refused.
+struct Grid {
+    double suggest(const Ask& ask) const { return static_cast<double>(ask.trial.number % 3); }
+};
+static_assert(Sampler<Grid>);
+
+/// Knows what each takes.
+struct Knowing {
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        return {.need = *query.params.whole_number("batch") * mebibyte, .source = "known"};
+    }
+    [[nodiscard]] Evidence evidence() const { return Evidence::none; }
+};
+static_assert(MemoryGuard<Knowing>);
+
+}  // namespace
+
+TEST_CASE("a trial for which a sampler proposes only what the guard refuses ends as predicted, and the study goes on") {
+    Tuner tuner{Grid{}, pruner::None{}, Knowing{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 9});
+    REQUIRE(result.trials.size() == 9);
+    for (const Trial& trial : result.trials) {
+        CHECK(trial.state == (trial.params.whole_number("batch") == 512 ? TrialState::pruned : TrialState::complete));
+        CHECK(trial.params.find("batch")->internal == static_cast<double>(trial.number % 3));
+    }
 }
 
 TEST_CASE("a study that is stopped while the guard is asked again about attempts that wait gives up their trials") {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/not_run.hpp"
@@ -72,17 +73,18 @@ public:
     [[nodiscard]] const std::optional<std::string>& exhausted() const noexcept { return exhausted_; }
     /// Suggests parameters for a trial until the guard accepts a proposal on `device`, or on a larger one. Refused proposals are recorded,
     /// and the sampler learns from them. Throws bad_value after max_rejections proposals, unless the trial has own values to blame. It is
-    /// then unlaunchable. A proposal that would fail as before (fails_again) is drawn anew.
+    /// then unlaunchable. So is a trial for which a sampler proposes only what was refused before, as one of a grid does. A proposal that
+    /// would fail as before (fails_again) is drawn anew.
     template <std::predicate Stop>
-    [[nodiscard]] Proposal propose(std::int64_t number, const SessionDevice& device, const Stop& stop) {
+    [[nodiscard]] Proposal propose(std::int64_t number, const SessionDevice& device, const Stop& stop, int first_round = 0) {
         const auto fixed = books_.fixed_values(number, options_);
         const bool has_own_values = fixed.size() > options_.fixed.size();
-        std::optional<Unlaunchable> refusal;  // of the trial's own values, which gave the parameters `refused`
-        ParamSet refused;
+        std::optional<Unlaunchable> refusal;  // the latest
+        std::vector<ParamSet> refused;
         const std::optional<Ahead> ahead = std::exchange(ahead_, std::nullopt);
         const bool is_drawn = ahead && ahead->number == number && !has_own_values;
-        int failing = 0;  // proposals that would fail as before
-        for (int round = is_drawn ? ahead->round : 0;; ++round) {
+        int failing = 0, repeated = 0;  // proposals that would fail as before; in a row, those that were refused before
+        for (int round = is_drawn ? ahead->round : first_round;; ++round) {
             const History history = books_.history();
             const TrialContext context{number, history};
             ParamSet params;
@@ -105,7 +107,8 @@ public:
                 if (error.code() != Errc::script) throw;
                 throw Error{Errc::script, error.what() + in_trial(number, drawn)};
             }
-            if (refusal && params == refused) {  // no other proposal is left to draw
+            repeated = std::ranges::find(refused, params) != refused.end() ? repeated + 1 : 0;
+            if (repeated >= (has_own_values ? 1 : repeated_proposals)) {  // no other proposal is left to draw
                 books_.set_params(number, std::move(params));
                 return {.unlaunchable = std::move(refusal)};
             }
@@ -133,18 +136,11 @@ public:
                 mark_seen(attempt);
                 return {.attempt = std::move(attempt)};
             }
-            if (has_own_values) {
-                refusal = Unlaunchable{{.kind = FailureKind::predicted_oom, .message = admission.reason}, admission.violation};
-                refused = params;
-            }
-            books_.reject(Rejection{.params = std::move(params),
-                                    .estimate = admission.estimate,
-                                    .violation = admission.violation,
-                                    .reason = admission.reason,
-                                    .plan = admission.plan,
-                                    .capacity_bytes = on->what.executor.capacity_bytes()});
+            refusal = Unlaunchable{{.kind = FailureKind::predicted_oom, .message = admission.reason}, admission.violation};
+            if (repeated == 0) refused.push_back(params);
+            books_.reject(rejection(params, admission, *on));
             if (round + 1 >= options_.max_rejections) {
-                if (refusal) return {.unlaunchable = std::move(refusal)};
+                if (has_own_values) return {.unlaunchable = std::move(refusal)};
                 throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
                                                  " proposals in a row were refused; the last: " + admission.reason +
                                                  leaks_text(history.trials) + "; give the device more memory or widen the space"};
@@ -152,14 +148,16 @@ public:
         }
     }
 
-    /// True if the guard may say more now about a first attempt that has waited while others ended.
+    /// True if the guard may say more now about the first attempt of a trial, which has waited while others ended. A trial that runs a lost
+    /// one again keeps what that one had.
     [[nodiscard]] bool knows_more(const WaitingAttempt& waiting) const {
         const auto& estimate = waiting.attempt.estimate;
-        return !Replays::is_replay(waiting.number) && estimate && relearns(policies_.guard, *estimate) &&
-               books_.trial(waiting.number).attempts.empty();
+        if (Replays::is_replay(waiting.number) || !estimate || !relearns(policies_.guard, *estimate)) return false;
+        const Trial& trial = books_.trial(waiting.number);
+        return trial.attempts.empty() && retry_history(trial).empty();
     }
-    /// Asks the guard again about such an attempt. Returns false if it is refused now, on each device. Then the trial has no parameters
-    /// any more, unless it runs a lost trial again.
+    /// Asks the guard again about such an attempt. If it is refused now, on each device, that is recorded, and the trial has no parameters
+    /// any more.
     template <std::predicate Stop>
     [[nodiscard]] bool still_fits(WaitingAttempt& waiting, const Stop& stop) {
         Attempt& attempt = waiting.attempt;
@@ -169,12 +167,12 @@ public:
         copy_effective_batch(params, options_, plan);
         Admission admission = admission_from(on, params, plan, options_.target_share, stop);
         if (admission.answer == Admission::Answer::infeasible) {
-            if (retry_history(books_.trial(waiting.number)).empty()) books_.set_params(waiting.number, {});
+            books_.reject(rejection(params, admission, *on));
+            books_.set_params(waiting.number, {});
             return false;
         }
         attempt.plan = std::move(admission.plan);
         attempt.estimate = std::move(admission.estimate);
-        attempt.memory.clear();
         mark_seen(attempt);
         return true;
     }
@@ -197,6 +195,16 @@ public:
     }
 
 private:
+    [[nodiscard]] static Rejection rejection(const ParamSet& params, const Admission& admission, const SessionDevice& on) {
+        return {.params = params,
+                .estimate = admission.estimate,
+                .violation = admission.violation,
+                .reason = admission.reason,
+                .plan = admission.plan,
+                .capacity_bytes = on.what.executor.capacity_bytes()};
+    }
+    static constexpr int repeated_proposals = 100;  ///< in a row, each of which was refused before
+
     /// Says in which trial a space failed, and what it had drawn.
     [[nodiscard]] static std::string in_trial(std::int64_t number, const ParamSet& drawn) {
         std::string values;
@@ -215,7 +223,7 @@ private:
     }
     /// Keeps the memory reading of the device that the guard saw when it accepted the attempt.
     void mark_seen(Attempt& attempt) {
-        if (seen_) attempt.memory.push_back(MemoryMark{"admission", 0, std::nullopt, *seen_});
+        if (seen_) attempt.memory = {MemoryMark{"admission", 0, std::nullopt, *seen_}};
     }
     /// Asks the guard about `plan` on a device, and on larger ones as long as it refuses. `on` is the last of them.
     template <std::predicate Stop>

@@ -78,7 +78,8 @@ template <class TrialOf>
 /// Ends a trial that an error of the tuner cut short, if the store still works. It becomes FAIL with the mark `lost`.
 void give_up(std::int64_t number, Bookkeeping& books);
 
-/// Takes over a study's lost trials. For each, a new trial goes on from its checkpoint, or runs it again if there is no checkpoint.
+/// Takes over a study's lost trials, and waits for trials that may become lost. For each, a new trial goes on from its checkpoint, or runs
+/// it again if there is no checkpoint.
 class LostTrials {
 public:
     LostTrials(Bookkeeping& books, const Space& space, const TuneOptions& options, TuneObserver& observer)

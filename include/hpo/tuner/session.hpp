@@ -135,16 +135,18 @@ private:
         if (!std::exchange(knows_more_, false)) return;
         for (WaitingAttempt& waiting : devices_.take_waiting([&](const WaitingAttempt& each) { return admission_.knows_more(each); })) {
             if (check_stop()) return;  // drain gives up the trial
-            if (admission_.still_fits(waiting, [&] { return check_stop(); })) start(std::move(waiting));
-            else propose(waiting.number);
+            const std::string device = waiting.attempt.plan.device;
+            const bool fits = admission_.still_fits(waiting, [&] { return check_stop(); });
+            if (!fits || waiting.attempt.plan.device != device) devices_.release(waiting.number);  // it waits there no longer
+            fits ? start(std::move(waiting)) : propose(waiting.number, 1);
         }
     }
 
-    /// Chooses the first attempt of a trial that was begun, and starts it.
-    void propose(std::int64_t number) {
+    void propose(std::int64_t number, int first_round = 0) {
         typename AttemptAdmission<S, P, G, R>::Proposal proposal;
         try {
-            proposal = admission_.propose(number, devices_.best(), [&] { return check_stop(); });
+            proposal = admission_.propose(
+                number, devices_.best(), [&] { return check_stop(); }, first_round);
         } catch (...) {
             give_up(number);
             throw;
@@ -160,8 +162,7 @@ private:
 
     /// Starts a retry, or an attempt that goes on with a lost trial. It runs where its plan says, if that device can be used.
     void go_on(WaitingAttempt retry) {
-        const std::string& name = retry.attempt.plan.device;
-        if (!name.empty() && !devices_.find(name))
+        if (const std::string& name = retry.attempt.plan.device; !name.empty() && !devices_.find(name))
             books_.note_once(retry.number, "this run has no device '" + name + "'; the retry runs where it can");
         admission_.estimate(retry.number, devices_.for_retry(retry, devices_of(books_.trial(retry.number))), retry.attempt);
         if (check_stop()) return give_up(retry.number);

@@ -34,6 +34,7 @@ public:
     /// What the model shows if it has to foretell runs that it has not seen, with laws that are found anew. So are
     /// the hyperparameters, if the runs are few.
     struct Validation {
+        /// The error of one run that was foretold without it.
         struct Miss {
             double foretold = 0;  ///< logarithm of bytes
             double square = 0;    ///< of the error, in units of what the model says
@@ -41,8 +42,8 @@ public:
         std::vector<Miss> misses{};
         double typical_error = 0;  ///< of the laws alone: the median of |law / peak - 1|, of runs that are not censored
 
-        /// How many times larger the squares of errors are than the model says, where it foretells about so much. Never below 1. Errors
-        /// grow with a peak, although nearly all of a small one may be libraries: so those at other peaks tell little.
+        /// How many times larger the squares of errors are than the model says, near a peak that is foretold. Never below 1. Errors at
+        /// other peaks count less: of a small peak nearly all may be libraries, and then its error is small.
         [[nodiscard]] double boldness(double foretold) const;
     };
     /// Five-fold cross-validation. Costs five fits.

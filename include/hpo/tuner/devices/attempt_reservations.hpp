@@ -88,7 +88,7 @@ public:
     [[nodiscard]] std::int64_t reserved_bytes() const { return std::accumulate(bytes_.begin(), bytes_.end(), std::int64_t{0}); }
     /// Gives up the attempts that wait here, for another device.
     [[nodiscard]] std::vector<WaitingAttempt> take_waiting() { return std::exchange(waiting_, {}); }
-    /// Gives up those that wait for worker or memory and for which `is_wanted` holds, oldest first.
+    /// Gives up those that wait here and for which `is_wanted` holds, oldest first.
     template <std::predicate<const WaitingAttempt&> Wanted>
     void take_waiting(std::vector<WaitingAttempt>& taken, const Wanted& is_wanted) {
         const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(), std::not_fn(is_wanted));

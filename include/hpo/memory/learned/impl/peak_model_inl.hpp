@@ -66,16 +66,17 @@ HPO_INLINE NormalBelief PeakModel::predict(const std::vector<double>& row, doubl
 }
 
 HPO_INLINE double PeakModel::Validation::boldness(double foretold) const {
-    constexpr double worth = 2;   // runs that agree with the model; and near a peak, runs with the mean of all errors
-    constexpr double near = 0.1;  // of the range of what was foretold: the width of a normal kernel
+    constexpr double agreeing = 2;  // runs that are added to all, without an error of the model's
+    constexpr double usual = 2;     // runs that are added near the peak, with the mean of all errors
+    constexpr double near = 0.1;    // of the range of what was foretold: the width of a normal kernel
     if (misses.empty()) return 1;
-    double all = worth;
+    double all = agreeing;
     for (const Miss& miss : misses) all += miss.square;
-    all = std::max(1.0, all / (worth + static_cast<double>(misses.size())));
+    all = std::max(1.0, all / (agreeing + static_cast<double>(misses.size())));
     const auto [least, most] = std::ranges::minmax(misses, {}, &Miss::foretold);
     const double width = std::max(1e-6, near * (most.foretold - least.foretold));
     const double at = std::clamp(foretold, least.foretold, most.foretold);
-    double squares = worth * all, runs = worth;
+    double squares = usual * all, runs = usual;
     for (const Miss& miss : misses) {
         const double away = (miss.foretold - at) / width;
         const double weight = std::exp(-0.5 * away * away);
