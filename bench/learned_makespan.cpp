@@ -456,9 +456,10 @@ int main(int argc, char** argv) {
             compare(work, law, errors);
         }
         std::printf("%-12s  %8d  %6d  %8.2f  %8.2f  %12d  %12.2f  %8.1f  %8.1f  %10.2f  %10d  %9.2f  %9.2f  %9d  %9.2f\n", law.name.c_str(),
-                    all.launched, all.out_of_memory, 100.0 * all.out_of_memory / all.launched, 100.0 * all.beyond_device / all.launched,
-                    all.refused_that_fit, ratio / static_cast<double>(seeds), median_percent(errors.fitting), median_percent(errors.beyond),
-                    100.0 * told.out_of_memory / std::max(1, told.launched), told.refused_that_fit, told_ratio / static_cast<double>(seeds),
+                    all.launched, all.out_of_memory, 100.0 * all.out_of_memory / std::max(1, all.launched),
+                    100.0 * all.beyond_device / std::max(1, all.launched), all.refused_that_fit, ratio / static_cast<double>(seeds),
+                    median_percent(errors.fitting), median_percent(errors.beyond), 100.0 * told.out_of_memory / std::max(1, told.launched),
+                    told.refused_that_fit, told_ratio / static_cast<double>(seeds),
                     100.0 * second.out_of_memory / std::max(1, second.launched), second.refused_that_fit,
                     second_ratio / static_cast<double>(seeds));
         std::fflush(stdout);
