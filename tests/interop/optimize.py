@@ -324,6 +324,40 @@ print("by_optuna", json.dumps([each.value == 5.0 for each in study.trials]))
     assert ran.error.count("hpo: trial 0 was asked for and not told, so Optuna runs this study itself") == 1, ran.error
 
 
+def limits_folders_and_threads_as_optuna_has_them():
+    ran = run(
+        """
+import os, threading, time
+def objective(trial):
+    time.sleep(0.2)
+    return trial.suggest_float("x", -1, 1)
+counts = []
+for limits in ({"n_trials": 3.0}, {"n_trials": 1.5}, {"n_trials": True}, {"n_trials": -1}, {"n_trials": 1, "timeout": float("inf")}, {"n_trials": 2, "timeout": -1}):
+    study = optuna.create_study()
+    study.optimize(objective, **limits)
+    counts.append(len(study.trials))
+print("counts", json.dumps(counts))
+os.makedirs("elsewhere", exist_ok=True)  # a program with threads is started again for each attempt
+study = optuna.create_study(study_name="moved", storage="sqlite:///moved.db", load_if_exists=True)
+os.chdir("elsewhere")
+study.optimize(objective, n_trials=2)
+print("moved", json.dumps([len(study.trials), os.listdir(".")]))
+os.chdir("..")
+studies = [optuna.create_study(study_name=name) for name in ("one", "two")]
+threads = [threading.Thread(target=study.optimize, args=(objective,), kwargs={"n_trials": 2}) for study in studies]
+for each in threads:
+    each.start()
+    time.sleep(0.5)  # so that the first call of optimize is that of the first thread each time
+for each in threads:
+    each.join()
+print("threads", json.dumps([[trial.state.name for trial in study.trials] for study in studies]))
+"""
+    )
+    assert ran.said("counts") == [3, 2, 1, 0, 1, 0], ran.out
+    assert ran.said("moved") == [2, []], ran.out
+    assert ran.said("threads") == [["COMPLETE"] * 2] * 2, ran.out + ran.error
+
+
 if __name__ == "__main__":
     _, _, expected, scenario = sys.argv
     assert optuna.__version__.startswith(expected), optuna.__version__
