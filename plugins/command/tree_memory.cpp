@@ -130,8 +130,10 @@ void TreeMemory::kill_seen() const {
 std::optional<TreeMemory::Look> TreeMemory::now() {
     std::vector<pid_t> tree = process_tree(root_);
     tree.erase(tree.begin());
-    seen_.clear();
-    for (const pid_t pid : tree) seen_.push_back({pid, start_of(pid)});
+    if (copy_) {
+        seen_.clear();
+        for (const pid_t pid : tree) seen_.push_back({pid, start_of(pid)});
+    }
     if (host_) return on_host(tree);
     if (!card_) return std::nullopt;
     std::optional<Look> look;

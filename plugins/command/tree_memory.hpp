@@ -39,8 +39,7 @@ public:
     TreeMemory(pid_t root, const std::string& device, std::optional<pid_t> copy = std::nullopt);
     /// Nullopt if nothing is known now: no process is there, or the driver does not show them.
     [[nodiscard]] std::optional<Look> now();
-    /// Kills what the last look saw of the tree and is still there. For a tree whose root was killed, so that nobody else finds its
-    /// members.
+    /// Kills what the last look saw of a copy's tree and is still there. For a tree whose root was killed: nobody else finds its members.
     void kill_seen() const;
 
 private:
