@@ -42,7 +42,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     const auto bounded = [](double bytes) { return static_cast<std::int64_t>(std::min(bytes, 0x1.0p62)); };
 
     const std::int64_t bare = *estimate.need;
-    double risk = risk_;
+    double risk = learned ? learned_risk() : risk_;
     estimate.need = bounded(std::ceil(static_cast<double>(bare) * std::exp(quantile(risk))));
     if (query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
         const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
@@ -52,7 +52,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
         } else if (learned) {
             if (learned->is_untried || learned->excess_risk <= allowed_excess_risk(query.history)) {
                 estimate.need = query.capacity_bytes;
-                risk = std::max(risk_, learned->excess_risk);
+                risk = std::max(risk, learned->excess_risk);
             }
         } else if (const double most = ventures_ ? std::min(most_risk, unspent_risk(query.history, risk_)) : 0;
                    most > risk_ && quantile(most) <= room) {
@@ -103,7 +103,7 @@ HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& q
 }
 
 HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const {
-    const double ventured = risk_ / 2;  // the other half is for reservations that turn out too small
+    const double ventured = learned_risk();
     std::size_t attempts = 0;
     double left = 0;
     std::optional<Time> latest;
@@ -114,7 +114,7 @@ HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const 
             left += ventured;
             if (!attempt.outcome) left -= 1 - attempt.estimate->confidence;
             else if (least_need(attempt)) left -= 1;
-            else if (is_venture(attempt, risk_)) left -= 1 - attempt.estimate->confidence;
+            else if (is_venture(attempt, ventured)) left -= 1 - attempt.estimate->confidence;
         }
     }
     if (attempts < learning_attempts)  // what was decided before waits for memory, and some of it starts later

@@ -46,7 +46,8 @@ HPO_INLINE void PeakModel::fit_process(const LawData& data, bool search) {
         told.push_back(left.back());
     }
     process_.fit(categorical, std::move(telling), std::move(told), search);
-    for (int round = 0; round < 2 && has_censored; ++round) {
+    constexpr int rounds = 6;  // more hardly change anything
+    for (int round = 0; round < rounds && has_censored; ++round) {
         std::vector<double> expected = left;
         for (std::size_t i = 0; i < points.size(); ++i) {
             if (!data.censored[i]) continue;
@@ -67,7 +68,7 @@ HPO_INLINE NormalBelief PeakModel::predict(const std::vector<double>& row, doubl
 
 HPO_INLINE double PeakModel::Validation::boldness(double foretold) const {
     constexpr double agreeing = 2;  // runs that are added to all, without an error of the model's
-    constexpr double usual = 2;     // runs that are added near the peak, with the mean of all errors
+    constexpr double usual = 1;     // run that is added near the peak, with the mean of all errors
     constexpr double near = 0.1;    // of the range of what was foretold: the width of a normal kernel
     if (misses.empty()) return 1;
     double all = agreeing;
