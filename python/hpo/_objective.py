@@ -12,6 +12,7 @@ import pickle
 import socket
 import sys
 import traceback
+import types
 import warnings
 from collections.abc import Sequence as SequenceOfAnything
 from typing import Any, Callable, Dict, List, Optional, Sequence, SupportsFloat, Tuple, Type
@@ -246,9 +247,13 @@ def _numbers_in(value: Any, count: Optional[int]) -> Tuple[List[float], str]:
         try:
             numbers.append(float(each))
         except (TypeError, ValueError, OverflowError):
+            if isinstance(each, types.CoroutineType):
+                each.close()  # else Python warns that nobody awaited it
+                return [], "the objective is an async function; it should be a plain one that calls asyncio.run"
             return [], f"the objective returned {value!r}; {each!r} cannot be made a float"
     if not numbers or (count is not None and len(numbers) != count):
-        return [], f"the objective returned {len(numbers)} values; the study has {count or 'at least 1'}"
+        returned = f"{len(numbers)} value{'' if len(numbers) == 1 else 's'}"
+        return [], f"the objective returned {returned}; the study has {count or 'at least 1'}"
     return numbers, ""
 
 

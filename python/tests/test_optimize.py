@@ -133,6 +133,16 @@ class Objectives(FrontTest):
         self.assertIn("the objective returned 2 values; the study has 1", ran.attempts[3]["stderr"])
         self.assertEqual([each["status"] for each in ran.attempts[:3]], [0, 1, 1])
 
+    def test_an_async_objective_is_told_as_one(self):
+        ran = self.run_program("""
+            import optuna
+            async def objective(trial):
+                return 1.0
+            optuna.create_study().optimize(objective, n_trials=1)
+        """)
+        self.assertIn("the objective is an async function; it should be a plain one that calls asyncio.run", ran.attempts[0]["stderr"])
+        self.assertNotIn("never awaited", ran.attempts[0]["stderr"])
+
     def test_several_objectives(self):
         ran = self.run_program("""
             import optuna

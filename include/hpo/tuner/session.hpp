@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/despite_errors.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/attempt_admission.hpp"
@@ -46,10 +47,7 @@ public:
             loop();
         } catch (...) {
             stopping_ = true;
-            try {
-                drain();
-            } catch (...) {  // the first error is the one to tell
-            }
+            despite_errors(in_flight_ + running_.size() + 1, [&] { drain(); });  // each trial may fail to end once
             throw;
         }
         drain();

@@ -240,7 +240,8 @@ Request::Policy Request::policy(const char* key, std::string_view standard) cons
     Policy policy{json["name"].get<std::string>()};
     if (json.contains("seed") && !json["seed"].is_null()) {
         policy.seed = whole_in(json["seed"]);
-        if (!policy.seed || *policy.seed < 0) throw bad_value(place("seed"), shown(json["seed"]), "a whole number of at least 0");
+        if (!policy.seed || *policy.seed < 0)
+            throw bad_value(place("seed"), shown(json["seed"]), "a whole number from 0 to 9223372036854775807");
     }
     if (!json.contains("options") || json["options"].is_null()) return policy;
     if (!json["options"].is_object()) throw bad_value(place("options"), shown(json["options"]), R"(an object: {"startup_trials": 20})");
