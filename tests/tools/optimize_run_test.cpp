@@ -297,7 +297,7 @@ TEST_CASE("what cannot be run says which objective it is, and what would be righ
     };
     refused({"train.py:nothing"}, "'nothing' is not there; what can be called in this file: ");
     refused({"broken.py:objective"}, "No module named 'nothing_of_this_name'");
-    refused({"absent.py:objective"}, "absent.py");
+    refused({"absent.py:objective"}, "error: absent.py: cannot be read; expected a Python file that has the objective 'objective'");
     refused({"train.py"}, "a program goes behind --: hpo-tune run -- python train.py; for an objective in it: hpo-tune run train.py:NAME");
     refused({"train.py:two", "--direction", "up"}, "--direction: got 'up'; expected minimize or maximize");
     refused({"train.py:two", "--python", "no-such-python"}, "no-such-python");

@@ -121,6 +121,8 @@ StudyArguments objective_study(StudyArguments arguments, const NamedObjective& o
     std::vector<std::string> words{file, name};
     words.insert(words.end(), objective.arguments.begin(), objective.arguments.end());
     const std::string study = script_name(arguments, std::filesystem::path{file}.stem().string() + ":" + name);
+    if (!std::filesystem::is_regular_file(file))
+        throw Error{Errc::usage, file + ": cannot be read; expected a Python file that has the objective '" + name + "'"};
     arguments.script_text = script_text(words, objective.python, study, directions, objective.metric);
     return arguments;
 }
