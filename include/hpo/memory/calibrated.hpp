@@ -30,7 +30,7 @@ namespace hpo::memory {
 /// is enough. Without ventures, noise in predictions would rule out some configurations at the edge of memory, where the best ones often
 /// are.
 ///
-/// Without a prediction or a shape, the base is what the study's own peaks show (learned/learned_peaks.hpp), at the (1 - risk) quantile.
+/// Without a prediction or a shape, the base is what the study's own peaks show (learned/learned_peaks.hpp).
 /// Peaks of other studies of the same program count as well, if it carries. They alone refuse nothing.
 /// Before enough is known, every attempt gets the whole device. An attempt that may exceed the device is a venture. The
 /// first attempt may risk one half, and each of the first `learning_attempts` less than the one before. After that, the share of attempts
