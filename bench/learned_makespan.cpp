@@ -247,10 +247,10 @@ Result run_learned(const Workload& work, std::vector<Trial> same_program) {
         });
 }
 
-/// Runs the jobs with a guard that knows the law and the noise. As Calibrated, it gives each job its 0.99 quantile, and rations what may
-/// exceed the device.
+/// Runs the jobs with a guard that knows the law and the noise. As Calibrated with a learned peak, it gives a quarter of the risk to
+/// reservations, and rations what may exceed the device with another.
 Result run_told(const Workload& work, const Law& law) {
-    constexpr double risk = 0.01, risk_of_refusal = 0.002, most = 0.5;
+    constexpr double share = 0.01 / 4, risk_of_refusal = 0.002, most = 0.5;
     struct Decided {
         double excess_risk = 0;
         bool is_venture = false;
@@ -262,10 +262,10 @@ Result run_told(const Workload& work, const Law& law) {
     std::map<const Job*, double> answers;  // it knows no more when it is asked again
     const auto decide = [&](const Job& job) {
         const double expected = law.bytes(job.params);
-        const double bound = expected * std::exp(memory::normal_quantile(1 - risk) * noise);
+        const double bound = expected * std::exp(memory::normal_quantile(1 - share) * noise);
         if (bound <= capacity) return bound;
         const double excess_risk = 0.5 * std::erfc(std::log(capacity / expected) / (std::sqrt(2.0) * noise));
-        if (excess_risk > std::clamp(std::max(left, risk_of_refusal * refused_in_a_row), risk / 2, most)) {
+        if (excess_risk > std::clamp(std::max(left, risk_of_refusal * refused_in_a_row), share, most)) {
             ++refused_in_a_row;
             return 2 * capacity;
         }
@@ -280,7 +280,7 @@ Result run_told(const Workload& work, const Law& law) {
             return answered != answers.end() ? answered->second : answers[&job] = decide(job);
         },
         [&](const Job&) {
-            left += ++begun > learning ? risk / 2 : 0;
+            left += ++begun > learning ? share : 0;
             refused_in_a_row = 0;
         },
         [&](const Job& job, double, bool fits) {

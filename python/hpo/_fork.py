@@ -72,6 +72,14 @@ class Copies:
         request = _request.accept(self._listener)
         if request is None:
             return
+        try:
+            self._fork_keeper(request)
+        except OSError as error:
+            print(f"hpo: no process can be made for a trial: {error}", file=sys.stderr)
+        finally:  # also if Ctrl-C comes here: whoever asks must see the end of the pipes
+            request.close()
+
+    def _fork_keeper(self, request: Request) -> None:
         self._note_threads()
         self._before_fork()
         self._outputs.flush()
@@ -79,15 +87,11 @@ class Copies:
             self._is_joined = True
             _pages.join()
         random_state = _reseed.state_of_random()
-        try:
-            with _signals.held_back():
-                keeper = os.fork()
-                if keeper == 0:
-                    self._become_keeper(request, random_state)
-            self._keepers.add(keeper)
-        except OSError as error:
-            print(f"hpo: no process can be made for a trial: {error}", file=sys.stderr)
-        request.close()
+        with _signals.held_back():
+            keeper = os.fork()
+            if keeper == 0:
+                self._become_keeper(request, random_state)
+        self._keepers.add(keeper)
 
     def _is_taken_by_keeper(self) -> bool:
         end = time.monotonic() + _IDLE_SECONDS

@@ -301,6 +301,24 @@ class Forks(unittest.TestCase):
         self.assertTrue(wait_until(lambda: all(map(exists, children.read_text().split())) if self.again else children.read_text() == ""))
         self.assertLess(len(children.read_text().split()), 50)  # each of a thousand copies would leave one if keepers were not taken again
 
+    def test_whoever_asks_sees_the_end_if_ctrl_c_comes_before_the_fork(self):
+        self.start("return 0", before="""
+            from hpo import _pages
+            kept, serve = [], _fork.Copies.serve
+            def join():
+                raise KeyboardInterrupt
+            def serve_and_keep(copies):
+                try:
+                    serve(copies)
+                except KeyboardInterrupt as error:
+                    kept.append(error)  # with its frames and what they hold
+            _pages.join, _fork.Copies.serve = join, serve_and_keep
+        """)
+        copy = Copy(self.path)
+        self.assertIsNone(copy.keeper)
+        self.assertEqual([copy.read(name) for name in ("stdout", "stderr", "reports")], ["", "", ""])
+        self.assertEqual(Copy(self.path).end()[0], 0)
+
     def test_what_is_no_request_is_dropped(self):
         self.start("return 0")
         held = os.pipe()

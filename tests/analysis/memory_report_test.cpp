@@ -180,6 +180,17 @@ TEST_CASE("the safe region has no trial that needed too much, and no condition t
     std::erase_if(trials, [](const Trial& trial) { return trial.state == TrialState::pruned; });
     CHECK(memory_report(trials, {}, {}).safe->region.empty());
     CHECK_FALSE(memory_report({}, {}, {}).safe);
+    // What was refused never ran, so it shows nothing safe. Below a limit it says nothing.
+    const auto refused = [](double batch, std::int64_t bytes) {
+        Rejection rejection{.params = ran(0, batch, 0, bytes / mebibyte).params, .estimate = Estimate{}};
+        rejection.estimate->need = bytes;
+        return rejection;
+    };
+    const std::vector<Rejection> rejections{refused(10, 1100 * mebibyte), refused(12, 1200 * mebibyte)};
+    const MemoryReport guarded = memory_report(trials, rejections, {});
+    REQUIRE(guarded.safe);
+    CHECK(describe(guarded.safe->region) == "batch <= 9");
+    CHECK(memory_report(trials, rejections, {.bytes = 2000 * mebibyte, .share = {}}).safe->region.empty());
 }
 
 TEST_CASE("a trial that ran out of memory is no safe one, whether or not a later attempt ran") {

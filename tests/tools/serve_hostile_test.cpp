@@ -135,7 +135,7 @@ TEST_CASE("serve: an error says what is wrong and what would be right") {
     refuses(R"({"op": "create_study", "study": "s", "sampler": {"name": "tpe", "options": {"gama": 1}}})", "'gama'",
             "did you mean 'gamma'");
     refuses(R"({"op": "create_study", "study": "s", "sampler": {"name": "tpe", "options": {"gamma": "x"}}})", "'x'", "a number");
-    refuses(R"({"op": "create_study", "study": "s", "sampler": {"name": "tpe", "seed": -1}})", "-1", "at least 0");
+    refuses(R"({"op": "create_study", "study": "s", "sampler": {"name": "tpe", "seed": -1}})", "-1", "a whole number from 0");
     refuses(R"({"op": "create_study", "study": "s", "pruner": 3})", "3", "NAME");
     refuses(R"({"op": "create_study", "study": "s", "store": "postgresql://host/db"})", "postgresql", "sqlite:///");
     refuses(R"({"op": "create_study", "study": "s", "store": "no/such/folder/hpo.db"})", "no/such/folder", "directory");

@@ -11,6 +11,11 @@ TEST_CASE("a share that is not nothing never reads as nothing") {
     CHECK(percent(0.004) == "0.4 %");
     CHECK(percent(0.03) == "3 %");
     CHECK(percent(0.424) == "42 %");
+    CHECK(percent(0.99) == "99 %");
+    CHECK(percent(0.9975) == "99.8 %");
+    CHECK(percent(0.99996) == "99.996 %");
+    CHECK(percent(1) == "100 %");
+    CHECK(percent(1.13) == "113 %");
     CHECK(percent(1) == "100 %");
 }
 

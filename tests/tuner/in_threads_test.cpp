@@ -165,24 +165,32 @@ TEST_CASE("what an observer throws ends the run, and the trials in threads with 
     CHECK(threads.free_slots() == 2);
 }
 
-TEST_CASE("an observer that throws at each end leaves no trial of the run open") {
+TEST_CASE("an observer that throws at each end leaves no trial of the run open, also after a stop") {
     struct Thrower final : TuneObserver {
         void attempt_ended(const Trial& trial, const Attempt& /*attempt*/) override {
             throw std::runtime_error{"trial " + std::to_string(trial.number) + " cannot be shown"};
         }
     } observer;
-    Meeting meeting{4};
-    tuner::InThreads threads{4, [&](tuner::RunningJob& job) {
-                                 if (!meeting.arrive()) throw std::runtime_error{"alone"};
-                                 return std::vector{x_of(job)};
-                             }};
-    store::InMemory store;
-    CHECK_THROWS_WITH(tuner_with().optimize(store, "s", one_number, threads, {.trials = 4}, observer), Catch::EndsWith("cannot be shown"));
-    CHECK(threads.free_slots() == 4);
-    std::vector<Trial> trials;
-    store.refresh(store.studies().at(0).id, trials);
-    REQUIRE(trials.size() == 4);
-    for (const Trial& trial : trials) CHECK(trial.state == TrialState::fail);
+    for (const bool stops : {false, true}) {
+        Meeting meeting{4};
+        std::atomic<bool> stop = false;
+        tuner::InThreads threads{4, [&](tuner::RunningJob& job) {
+                                     if (!meeting.arrive()) throw std::runtime_error{"alone"};
+                                     stop = stops;
+                                     for (std::int64_t step = 0; stops && !job.report(step, 0); ++step) {
+                                     }
+                                     return std::vector{x_of(job)};
+                                 }};
+        store::InMemory store;
+        CHECK_THROWS_WITH(
+            tuner_with().optimize(store, "s", one_number, threads, {.trials = 4, .stop_requested = [&] { return stop.load(); }}, observer),
+            Catch::EndsWith("cannot be shown"));
+        CHECK(threads.free_slots() == 4);
+        std::vector<Trial> trials;
+        store.refresh(store.studies().at(0).id, trials);
+        REQUIRE(trials.size() == 4);
+        for (const Trial& trial : trials) CHECK(trial.state == TrialState::fail);
+    }
 }
 
 TEST_CASE("what a trial function logs is kept with its attempt, in threads and alone") {

@@ -116,7 +116,10 @@ std::string clock_time(Time time) { return store::time_text(time).substr(0, 19) 
 std::string percent(double share) {
     char text[32];
     const char* format = share > 0 && share < 0.001 ? "%.1g %%" : share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%";
-    std::snprintf(text, sizeof text, format, share * 100);
+    int nines = 0;  // digits that keep what is not all from reading as all
+    for (double least = 0.995; nines < 6 && share >= least && share < 1; least = (9 + least) / 10) ++nines;
+    if (nines > 0) std::snprintf(text, sizeof text, "%.*f %%", nines, share * 100);
+    else std::snprintf(text, sizeof text, format, share * 100);
     return text;
 }
 

@@ -61,7 +61,7 @@ private:
 [[nodiscard]] std::string duration_or_dash(const std::optional<double>& seconds);     ///< "-" if it is not known
 /// "2026-11-21 09:37:09 UTC".
 [[nodiscard]] std::string clock_time(Time time);
-/// "42 %", "0.4 %", "0.03 %": what is not nothing never reads as nothing.
+/// "42 %", "0.4 %", "0.03 %", "99.8 %": what is not nothing never reads as nothing, and what is not all never as all.
 [[nodiscard]] std::string percent(double share);
 /// "1 trial", "2 trials".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);

@@ -49,8 +49,8 @@ struct MemoryReport {
     std::optional<TrialUse> highest;          ///< the trial that used most of its device and did not run out of memory
     std::optional<std::int64_t> limit_bytes;  ///< the limit that the caller asked about
     std::vector<TrialUse> above_limit;        ///< the highest first
-    std::optional<SafeRegion> safe;           ///< where no trial needs more than the limit or, without a limit, ran out of memory
-    std::size_t neither_safe_nor_not = 0;     ///< trials that ran out of memory, but not by themselves: `safe` does not count them
+    std::optional<SafeRegion> safe;  ///< where no trial needs more than the limit or, without a limit, ran out of memory or was refused
+    std::size_t neither_safe_nor_not = 0;  ///< trials that ran out of memory, but not by themselves: `safe` does not count them
     std::size_t refused_before_launch = 0;
     std::size_t silent_failures = 0;  ///< trials that failed without a message, perhaps out of memory
     std::vector<LeakUse> leaks;       ///< the largest first

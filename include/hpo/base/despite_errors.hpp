@@ -6,8 +6,10 @@
 
 namespace hpo {
 
-/// Calls `step` until it returns, at most `most` times. What it throws is dropped, so call it while an earlier error is on its way.
-template <std::invocable Step>
+/// Calls `step` until it returns, at most `most` times. Errors that it throws are dropped. Call it only where an earlier error is thrown
+/// again afterwards.
+template <class Step>
+requires std::invocable<Step&>
 void despite_errors(std::size_t most, Step&& step) {
     while (most-- > 0) {
         try {

@@ -34,10 +34,10 @@ namespace hpo::memory {
 /// Peaks of other studies of the same program count as well, if it carries. They alone refuse nothing.
 /// Before enough is known, every attempt gets the whole device. An attempt that may exceed the device is a venture. The
 /// first attempt may risk one half, and each of the first `learning_attempts` less than the one before. After that, the share of attempts
-/// that run out of memory is kept near `risk`. A reservation may be too small with a quarter of it. Each attempt adds another quarter to
-/// what ventures may risk, a venture takes away what it risks, and an attempt that ran out of memory takes 1 away. The other half is for
-/// errors that are larger than foretold. Errors are learned in units of what the peak was uncertain by. If ended attempts
-/// told no memory, nothing is estimated.
+/// that run out of memory is kept near `risk`: each attempt adds a quarter of it to what ventures may risk, a venture takes away what it
+/// risks, and an attempt that ran out of memory takes 1 away. A reservation by a learned peak may be too small with a quarter of `risk`,
+/// from the first one on. The other half is for errors that are larger than foretold. Errors are learned in units of what the peak was
+/// uncertain by. If ended attempts told no memory, nothing is estimated.
 ///
 /// Design note: the state learned from the history is kept between calls, so that an estimate costs only what is new in the history. The
 /// estimate depends on the query alone. Thread safety: none.
@@ -54,7 +54,7 @@ public:
         bool venture = true;
     };
     static constexpr void fields(auto field) {
-        field("risk", &Config::risk, "probability that an attempt needs more than is estimated");
+        field("risk", &Config::risk, "probability that an attempt needs more than is estimated; a quarter of it for a learned peak");
         field("base", &Config::base, "the strongest prediction to ask for: virtual_card, dry_run, probe or formula");
         field("memory", &Config::memory, "attempts of a family that count, about; older ones fade");
         field("carry", &Config::carry, "begin with what other studies of the store have measured on the same device");
@@ -95,7 +95,8 @@ private:
         double excess_risk = 1;   ///< probability that the device is too small
         bool is_untried = false;  ///< only other studies measured the program
     };
-    /// What a reservation by a learned peak, or a venture, may risk: runs are few, and large errors are more frequent than they tell.
+    /// The probability with which a reservation by a learned peak may be too small. Each attempt adds as much to what ventures may risk.
+    /// Errors of few runs have longer tails than these runs show.
     [[nodiscard]] double learned_risk() const { return risk_ / 4; }
     [[nodiscard]] LearnedBase learned_base(const MemoryQuery& query) const;
     /// The probability of running out of memory that an attempt with a learned peak may have on the whole device.

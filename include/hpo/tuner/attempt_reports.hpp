@@ -26,11 +26,11 @@ public:
         : pruner_{pruner}, books_{books}, devices_{devices}, options_{options}, live_params_{sampler, books, options} {}
 
     void on_started(std::int64_t number, std::int64_t worker_pid) override {
-        if (!Replays::is_replay(number)) books_.trial(number).attempts.back().worker_pid = worker_pid;
+        if (counts(number)) books_.trial(number).attempts.back().worker_pid = worker_pid;
     }
 
     bool on_report(std::int64_t number, const Report& report) override {
-        if (Replays::is_replay(number)) return false;
+        if (!counts(number)) return only_ends_;
         reservations_of(number).reported(number, report.step);
         const Verdict verdict = books_.report_and_judge(number, report, pruner_);
         // A program that prunes itself may go on after a verdict, and hear another one.
@@ -39,7 +39,7 @@ public:
     }
 
     Suggestion on_suggest(std::int64_t number, const std::string& name, const std::string& distribution) override {
-        if (Replays::is_replay(number) || !options_.asks_while_running()) return ExecutorEvents::on_suggest(number, name, distribution);
+        if (!counts(number) || !options_.asks_while_running()) return ExecutorEvents::on_suggest(number, name, distribution);
         Suggestion answer = live_params_.suggest(number, name, distribution);
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
@@ -49,17 +49,19 @@ public:
     }
 
     void on_memory(std::int64_t number, const MemoryMark& mark) override {
-        if (Replays::is_replay(number)) return;
+        if (!counts(number)) return;
         books_.memory_mark(number, mark);
         if (mark.name == settled_mark && mark.reading.limit)
             reservations_of(number).shrink(number, *mark.reading.limit + outside_allocator(books_.trial(number).attempts.back()));
     }
 
     void on_checkpoint(std::int64_t number, std::int64_t step) override {
-        if (!Replays::is_replay(number)) books_.checkpointed(number, step);
+        if (counts(number)) books_.checkpointed(number, step);
     }
 
 protected:
+    /// Call it after an error: attempts are told to stop, and nothing else that they tell is kept.
+    void hears_only_ends() { only_ends_ = true; }
     /// Why the trial was stopped. Empty if neither the pruner nor the trial itself did that.
     [[nodiscard]] std::string take_prune_reason(std::int64_t number, const AttemptOutcome& outcome) {
         std::string reason = std::exchange(prune_reasons_[number], {});
@@ -78,6 +80,7 @@ protected:
     }
 
 private:
+    [[nodiscard]] bool counts(std::int64_t number) const { return !only_ends_ && !Replays::is_replay(number); }
     [[nodiscard]] AttemptReservations& reservations_of(std::int64_t number) {
         return devices_.of(books_.trial(number).attempts.back().plan.device).reservations;
     }
@@ -88,6 +91,7 @@ private:
     const TuneOptions& options_;
     LiveParams<S> live_params_;
     std::map<std::int64_t, std::string> prune_reasons_;
+    bool only_ends_ = false;
 };
 
 }  // namespace hpo::tuner

@@ -45,12 +45,13 @@ public:
     bool run() {
         try {
             loop();
+            drain();
         } catch (...) {
             stopping_ = true;
-            despite_errors(in_flight_ + running_.size() + 1, [&] { drain(); });  // each trial may fail to end once
+            this->hears_only_ends();
+            despite_errors(in_flight_ + running_.size() + 1, [&] { drain(); });  // the end of a trial may throw, and giving it up
             throw;
         }
-        drain();
         books_.settle_lost();
         return stopping_;
     }

@@ -236,6 +236,7 @@ void print_safe(const Page& page, const MemoryReport& report) {
     const std::string where = report.safe->region.empty() ? "Everywhere" : "With " + describe(report.safe->region);
     page.paragraph("  " + where + " none of " + counted(report.safe->trials, "trial") + " " + what + "; with 95 % confidence less than " +
                        percent(report.safe->rate_bound()) + " of such trials do." +
+                       (report.refused_before_launch > 0 ? " Proposals that were refused before launch count as too large." : "") +
                        (report.silent_failures > 0 ? " Not counted: " + counted(report.silent_failures, "trial") +
                                                          " that failed without a message, out of memory perhaps."
                                                    : ""),

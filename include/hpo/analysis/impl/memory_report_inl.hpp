@@ -160,6 +160,12 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
     std::vector<Example> examples;
     for (auto& [bytes, example] : known) examples.push_back(example);
     constexpr std::size_t most_examples = 2000;
+    const std::size_t every = rejections.size() / most_examples + 1;
+    for (std::size_t i = 0; i < rejections.size(); i += every) {  // what the guard kept out shows nothing safe
+        const auto& estimate = rejections[i].estimate;
+        if (!report.limit_bytes || (estimate && estimate->need.value_or(0) > *report.limit_bytes))
+            examples.push_back({.params = &rejections[i].params, .positive = true, .peak_bytes = {}});
+    }
     if (examples.size() > most_examples) {  // evenly spaced over the uses; all positives are kept
         std::vector<Example> spaced;
         const std::size_t step = examples.size() / most_examples + 1;

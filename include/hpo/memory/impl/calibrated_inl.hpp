@@ -114,11 +114,11 @@ HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const 
             left += ventured;
             if (!attempt.outcome) left -= 1 - attempt.estimate->confidence;
             else if (least_need(attempt)) left -= 1;
-            else if (is_venture(attempt, ventured)) left -= 1 - attempt.estimate->confidence;
+            else if (is_venture(attempt, relearns(*attempt.estimate) ? ventured : risk_)) left -= 1 - attempt.estimate->confidence;
         }
     }
     if (attempts < learning_attempts)  // what was decided before waits for memory, and some of it starts later
-        return std::max(risk_, risk_while_learning * (1 - static_cast<double>(attempts) / learning_attempts));
+        return std::max(ventured, risk_while_learning * (1 - static_cast<double>(attempts) / learning_attempts));
     if (!ventures_) return ventured;
     const auto is_in_a_row = [&](const Rejection& rejection) { return !latest || rejection.at > *latest; };
     const auto in_a_row = std::ranges::count_if(history.rejections, is_in_a_row);

@@ -14,8 +14,9 @@ namespace hpo::memory::inline learned {
 ///
 /// Runs that are borrowed have a noise of their own, and all of them may be off by one factor, which is not known.
 ///
-/// The peak of a censored run is replaced by its expectation above the bound, six times over. Hyperparameters are found before, without the
-/// censored runs that the laws put above their bound. Deterministic. Thread safety: const members may be called by several threads.
+/// The peak of a censored run is replaced by its expectation above the bound. This is repeated, six times in all, because the expectation
+/// depends on the fit. Hyperparameters are found before, without the censored runs that the laws put above their bound. Deterministic.
+/// Thread safety: const members may be called by several threads.
 class PeakModel {
 public:
     /// An input of the process; LawData::Kind says what it is to the laws.
