@@ -34,7 +34,7 @@ namespace hpo::memory {
 /// Peaks of other studies of the same program count as well, if it carries. They alone refuse nothing.
 /// Before enough is known, every attempt gets the whole device. An attempt that may exceed the device is a venture. The
 /// first attempt may risk one half, and each of the first `learning_attempts` less than the one before. After that, the share of attempts
-/// that run out of memory is kept near `risk`: each attempt adds a quarter of it to what ventures may risk, a venture takes away what it
+/// that run out of memory is kept near `risk`. Each attempt adds a quarter of it to what ventures may risk. A venture takes away what it
 /// risks, and an attempt that ran out of memory takes 1 away. A reservation by a learned peak may be too small with a quarter of `risk`,
 /// from the first one on. The other half is for errors that are larger than foretold. Errors are learned in units of what the peak was
 /// uncertain by. If ended attempts told no memory, nothing is estimated.

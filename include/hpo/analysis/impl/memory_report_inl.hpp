@@ -161,7 +161,7 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
     for (auto& [bytes, example] : known) examples.push_back(example);
     constexpr std::size_t most_examples = 2000;
     const std::size_t every = rejections.size() / most_examples + 1;
-    for (std::size_t i = 0; i < rejections.size(); i += every) {  // what the guard kept out shows nothing safe
+    for (std::size_t i = 0; i < rejections.size(); i += every) {  // what was refused shows nothing safe; of many a share
         const auto& estimate = rejections[i].estimate;
         if (!report.limit_bytes || (estimate && estimate->need.value_or(0) > *report.limit_bytes))
             examples.push_back({.params = &rejections[i].params, .positive = true, .peak_bytes = {}});
