@@ -14,7 +14,7 @@ import sys
 import threading
 from typing import Any, Callable, Deque, Dict, List, NoReturn, Optional
 
-from . import _connection, _copy, _fork, _imports, _objective, _request, _reseed
+from . import _connection, _copy, _fork, _imports, _request, _reseed, _words
 from ._connection import Connection
 from ._errors import HpoError
 
@@ -45,7 +45,7 @@ class Handler:
     def opened(self, told: Dict[str, Any]) -> None:
         """hpo-tune has opened the study."""
 
-    def run_trial(self, words: _objective.Words) -> int:
+    def run_trial(self, words: _words.Words) -> int:
         """Runs the objective once, in the process of a trial. Returns the exit status."""
         raise NotImplementedError
 
@@ -59,8 +59,8 @@ class Handler:
     def finished(self, told: Dict[str, Any]) -> None:
         """A trial has ended."""
 
-    def begin(self, number: int) -> Dict[str, Any]:
-        """The study's own sampler begins a trial. Returns the parameters that it proposes."""
+    def begin(self, number: int, again: bool) -> Dict[str, Any]:
+        """The study's own sampler begins a trial. Returns the parameters that it proposes; ``again``: those that it has proposed last."""
         raise NotImplementedError
 
     def draw(self, told: Dict[str, Any]) -> Any:
@@ -142,7 +142,7 @@ class _Loop:
             self._poller.register(self._copies, select.POLLIN)
 
     def _run_trial(self) -> int:
-        words = _objective.Words(self._words_path, int(os.environ["HPO_TRIAL"]))
+        words = _words.Words(self._words_path, int(os.environ["HPO_TRIAL"]))
         try:
             return self._handler.run_trial(words)
         finally:
@@ -206,7 +206,8 @@ class _Loop:
                 if self._wants_seen:
                     self._connection.say({"op": "seen", "trial": message["trial"]})
         elif op == "begin":
-            self._by_policy(message, "proposed", lambda: {"params": self._handler.begin(message["trial"])}, {"params": {}})
+            again = message.get("again") is True
+            self._by_policy(message, "proposed", lambda: {"params": self._handler.begin(message["trial"], again)}, {"params": {}})
         elif op == "draw":
             self._by_policy(message, "drawn", lambda: {"value": self._handler.draw(message)}, {})
         elif op == "judge":
@@ -219,8 +220,10 @@ class _Loop:
         try:
             told = ask()
         except Exception as error:
-            told = {**without, "error": f"{type(error).__name__}: {error}"}
-            if op == "proposed" or not isinstance(error, ValueError):
+            told = {**without, "error": _words.text_of(error)}
+            if op == "drawn":  # the objective gets it where it asks
+                _words.leave_exception(self._words_path, message["trial"], error)
+            else:
                 self._end_with(error)
         finally:
             self._connection.say({"op": op, "trial": message["trial"], **told})
@@ -309,7 +312,7 @@ def run_one_attempt(handler: Handler) -> NoReturn:
     try:
         words_path = os.environ.pop("HPO_FRONT") + ".said"  # the program that was started first listens there
         _copy.begin_trial(_reseed.state_of_random())
-        status = handler.run_trial(_objective.Words(words_path, int(os.environ["HPO_TRIAL"])))
+        status = handler.run_trial(_words.Words(words_path, int(os.environ["HPO_TRIAL"])))
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

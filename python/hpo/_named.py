@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, List, NoReturn
 
-from . import _connection, _front, _kinds, _objective
+from . import _connection, _front, _kinds, _objective, _words
 from ._errors import HpoError
 
 
@@ -69,16 +69,15 @@ class _Named(_front.Handler):
     def opened(self, told: Dict[str, Any]) -> None:
         self._opened = told
 
-    def run_trial(self, words: _objective.Words) -> int:
-        number = words.number
+    def run_trial(self, words: _words.Words) -> int:
         several = len(self._opened.get("directions") or ()) > 1
         if "optuna" in sys.modules:
             from . import _optuna_study
 
             study = _optuna_study.StudyOpenedLater(str(self._opened["store"]), str(self._opened["study"]), words)
-            trial: Any = _optuna_study.Trial(_optuna_study.KINDS, study, number, several)
+            trial: Any = _optuna_study.Trial(_optuna_study.KINDS, study, words, several)
         else:
-            trial = _objective.ObjectiveTrial(_kinds.PlainKinds(), _objective.PlainStudy(words), number, several)
+            trial = _objective.ObjectiveTrial(_kinds.PlainKinds(), _objective.PlainStudy(words), words, several)
         # As in any study of hpo, a trial that fails ends no study.
         return _objective.run(self._objective, trial, None, (BaseException,), words)
 

@@ -8,8 +8,6 @@ import datetime
 import json
 import math
 import os
-import pickle
-import socket
 import sys
 import traceback
 import types
@@ -17,86 +15,14 @@ import warnings
 from collections.abc import Sequence as SequenceOfAnything
 from typing import Any, Callable, Dict, List, Optional, Sequence, SupportsFloat, Tuple, Type
 
-from . import _channel, _kinds, _share
+from . import _channel, _kinds, _share, _words
 from ._errors import HpoError
 from ._json import finite, number_in
-
-_LONGEST_WORD = 64 << 10  # bytes of one datagram
-
-
-def _again(kind: Type[BaseException], arguments: Tuple[Any, ...], state: Dict[str, Any]) -> BaseException:
-    """An exception as it was. Its __init__ may want other arguments than those that it keeps."""
-    error = kind.__new__(kind, *arguments)
-    error.args = arguments
-    error.__dict__.update(state)
-    return error
-
-
-class _Copied:
-    """Is pickled as the exception that it holds."""
-
-    def __init__(self, error: BaseException) -> None:
-        self._error = error
-
-    def __reduce__(self) -> Tuple[Any, ...]:
-        return _again, (type(self._error), self._error.args, dict(self._error.__dict__))
-
-
-def _pickled(error: BaseException) -> bytes:
-    """The exception as bytes that give it back. Raises ValueError if there are none."""
-    for each in (error, _Copied(error)):  # the built-in ones keep more than their arguments
-        try:
-            data = pickle.dumps(each)
-            again = pickle.loads(data)
-            if type(again) is type(error) and again.args == error.args:
-                return data
-        except Exception:
-            pass
-    raise ValueError("it cannot be copied")
-
-
-class Words:
-    """What a trial says to the program besides its reports: the exception that ends the study, or that the study is to stop."""
-
-    def __init__(self, path: str, number: int) -> None:
-        self._path = path
-        self.number = number
-
-    def imported(self, names: List[str]) -> None:
-        """Tells which modules the trial has imported, as many as fit."""
-        text = ""
-        for name in names:
-            if len(text) + len(name) < _LONGEST_WORD - 1024:
-                text += name + " "
-        self._say({"imported": text}, b"")
-
-    def stop(self) -> None:
-        self._say({"stop": True}, b"")
-
-    def raised(self, error: BaseException) -> None:
-        """Tells the exception itself. If it cannot be copied, a RuntimeError with its type and text."""
-        try:
-            data = _pickled(error)
-            if len(data) > _LONGEST_WORD - 1024:
-                raise ValueError
-        except ValueError:
-            text = "".join(traceback.format_exception_only(type(error), error)).strip()
-            data = pickle.dumps(RuntimeError(text[:8192]))
-        told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        self._say({"traceback": told[-8192:]}, data)
-
-    def _say(self, said: Dict[str, Any], data: bytes) -> None:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            try:
-                sender.sendto(json.dumps({"trial": self.number, **said}).encode("ascii") + b"\n" + data, self._path)
-            except OSError:
-                pass  # the program has gone
-
 
 class PlainStudy:
     """What ``trial.study`` is in a program without Optuna."""
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, words: _words.Words) -> None:
         self.study_name = os.environ.get("HPO_STUDY", "")
         self.user_attrs: Dict[str, Any] = {}
         self.stop = words.stop
@@ -110,10 +36,11 @@ class PlainStudy:
 class ObjectiveTrial:
     """Answers what an Optuna trial answers. Parameters come from hpo when they are suggested for the first time."""
 
-    def __init__(self, kinds: Any, study: Any, number: int, several_objectives: bool) -> None:
+    def __init__(self, kinds: Any, study: Any, words: _words.Words, several_objectives: bool) -> None:
         self.study = study
         self._kinds = kinds
-        self._number = number
+        self._words = words
+        self._number = words.number
         self._several_objectives = several_objectives
         self._params: Dict[str, Any] = {}
         self._distributions: Dict[str, Any] = {}
@@ -173,12 +100,14 @@ class ObjectiveTrial:
         if answer.get("stopped"):
             raise AttemptEnds
         if "error" in answer:
-            raise ValueError(str(answer["error"]))
+            raise self._words.left_exception(str(answer["error"])) or ValueError(str(answer["error"]))
         value = answer["value"]
         if choices is not None:
             value = choices[_kinds.position_of(value, told["attributes"]["choices"])]
         else:
             value = number_in(value) if told["name"] == "FloatDistribution" else int(value)
+            if not distribution.low <= value <= distribution.high:
+                warnings.warn(f"parameter {name!r} has the value {value}, which is out of the range of {distribution}", stacklevel=3)
         self._params[name] = value
         self._distributions[name] = distribution
         return value
@@ -267,7 +196,7 @@ class AttemptEnds(BaseException):
 
 
 def run(
-    objective: Callable[[Any], Any], trial: Any, count: Optional[int], catch: Tuple[Type[BaseException], ...], words: Words
+    objective: Callable[[Any], Any], trial: Any, count: Optional[int], catch: Tuple[Type[BaseException], ...], words: _words.Words
 ) -> int:
     """Runs the objective once, and says how it ended. Returns the exit status: 1 if it failed."""
     try:

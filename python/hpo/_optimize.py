@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
 
-from . import _connection, _front, _objective, _policies
+from . import _connection, _front, _objective, _policies, _words
 from ._errors import HpoError
 
 _calls = itertools.count()
@@ -163,10 +163,10 @@ class _Call(_front.Handler):
     def before_fork(self) -> None:
         self._optuna.release_connections(self._study)
 
-    def run_trial(self, words: _objective.Words) -> int:
+    def run_trial(self, words: _words.Words) -> int:
         self._optuna.enter_trial(self._study, self._url, words)
         count = len(self._study.directions)
-        trial = self._optuna.Trial(self._optuna.KINDS, self._study, words.number, count > 1)
+        trial = self._optuna.Trial(self._optuna.KINDS, self._study, words, count > 1)
         return _objective.run(self._objective, trial, count, self._catch, words)
 
     def stays_as_it_is(self) -> bool:
@@ -184,8 +184,8 @@ class _Call(_front.Handler):
     def wants_to_stop(self) -> bool:
         return bool(self._study._stop_flag)
 
-    def begin(self, number: int) -> Dict[str, Any]:
-        return self._sampler.begin(number)
+    def begin(self, number: int, again: bool) -> Dict[str, Any]:
+        return self._sampler.begin(number, again)
 
     def draw(self, told: Dict[str, Any]) -> Any:
         return self._sampler.draw(told["trial"], told["name"], told["distribution"])

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Tuple
 
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
-from . import _kinds, _objective
+from . import _kinds, _objective, _words
 from ._json import finite
 
 KINDS = _kinds.OptunaKinds()
@@ -173,7 +173,7 @@ class _OpenedLater:
 class StudyOpenedLater:
     """``trial.study`` where no program has made a study: the one of the store, loaded once it is used."""
 
-    def __init__(self, store: str, name: str, words: _objective.Words) -> None:
+    def __init__(self, store: str, name: str, words: _words.Words) -> None:
         self._store = store
         self._name = name
         self._study: Any = None
@@ -187,7 +187,7 @@ class StudyOpenedLater:
         return getattr(self._study, name)
 
 
-def enter_trial(study: Any, url: str, words: _objective.Words) -> None:
+def enter_trial(study: Any, url: str, words: _words.Words) -> None:
     """Makes the program's study object one that the process of a trial can use."""
     _kept.append(study._storage)
     study._storage = _OpenedLater(url)
@@ -238,41 +238,75 @@ class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc
         super().set_system_attr(key, value)
 
 
+class _OpenTrial:
+    """What a sampler has drawn for a trial so far."""
+
+    def __init__(self, trial: Any) -> None:
+        self.trial = trial
+        self.proposed: Dict[str, Any] = {}
+        self.raised: Dict[str, Exception] = {}  # by parameter; the objective meets it when it asks
+
+    def propose(self, name: str, value: Any, space: Dict[str, Any]) -> None:
+        """Takes a value of ``sample_relative``. As with Optuna, one outside of its range does not count."""
+        if name not in space:
+            self.raised[name] = ValueError(f"parameter {name!r} was drawn by sample_relative, but infer_relative_search_space has no such")
+            return
+        try:
+            is_inside = space[name]._contains(space[name].to_internal_repr(value))
+        except ValueError as error:
+            self.raised[name] = error
+            return
+        if is_inside:
+            self.proposed[name] = {"value": _kinds.plain_value(value), "distribution": _kinds.told(KINDS, space[name])}
+
+
 class OwnSampler:
     """The study's own sampler draws for hpo. It stays in one process, because each copy of it would draw the same."""
 
     def __init__(self, study: Any) -> None:
         self._study = study
-        self._open: Dict[int, Any] = {}  # by number
+        self._open: Dict[int, _OpenTrial] = {}  # by number
 
     def has_begun(self, number: int) -> bool:
         """True if the sampler has drawn for the trial."""
         return number in self._open
 
-    def begin(self, number: int) -> Dict[str, Any]:
+    def begin(self, number: int, again: bool = False) -> Dict[str, Any]:
+        """Draws for a trial, or, ``again``, returns what was drawn last for it."""
+        if again and number in self._open:
+            return self._open[number].proposed
         study = self._study
         look_anew(study)
-        trial = self._open[number] = frozen_trial(study, number)
+        trial = frozen_trial(study, number)
+        opened = self._open[number] = _OpenTrial(trial)
         shown = optuna.pruners._filter_study(study, trial)
         if hasattr(study.sampler, "before_trial"):  # since Optuna 3.2
             study.sampler.before_trial(shown, trial)
         space = study.sampler.infer_relative_search_space(shown, trial)
         values = study.sampler.sample_relative(shown, trial, space)
         trial.system_attrs = frozen_trial(study, number).system_attrs  # the sampler may have written to the storage
-        return {
-            name: {"value": _kinds.plain_value(value), "distribution": _kinds.told(KINDS, space[name])}
-            for name, value in values.items()
-        }
+        for name, value in values.items():
+            opened.propose(name, value, space)
+        return opened.proposed
 
     def draw(self, number: int, name: str, told: Dict[str, Any]) -> Any:
+        """Draws one parameter. What the sampler raises is raised again each time."""
         study = self._study
         look_anew(study)
         if number not in self._open:
             self.begin(number)
-        trial = self._open[number]
+        opened = self._open[number]
+        if name in opened.raised:
+            raise opened.raised[name]
+        trial = opened.trial
         distribution = optuna.distributions.json_to_distribution(json.dumps(told))
         shown = optuna.pruners._filter_study(study, trial)
-        value = study.sampler.sample_independent(shown, trial, name, distribution)
+        try:
+            value = study.sampler.sample_independent(shown, trial, name, distribution)
+            distribution.to_internal_repr(value)  # raises ValueError if the value is of another kind
+        except Exception as error:
+            opened.raised[name] = error
+            raise
         trial.params[name], trial.distributions[name] = value, distribution  # as far as the sampler sees it
         return _kinds.plain_value(value)
 

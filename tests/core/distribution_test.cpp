@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/core/distribution.hpp"
 
+#include <cstdint>
+#include <limits>
+
 #include "support/catch.hpp"
 
 using namespace hpo;
@@ -41,4 +44,18 @@ TEST_CASE("ranges of numbers may change within a study, choices and scales may n
     CHECK_FALSE(compatible(FloatDistribution{1, 2}, FloatDistribution{1, 2, true}));
     CHECK_FALSE(compatible(FloatDistribution{0, 1}, IntDistribution{0, 1}));
     CHECK_FALSE(compatible(CategoricalDistribution{{true}}, CategoricalDistribution{{true, false}}));
+}
+
+TEST_CASE("a number outside of a range is taken where Optuna takes one") {
+    const Distribution real{FloatDistribution{0, 1}};
+    const Distribution whole{IntDistribution{1, 9, false, 2}};
+    CHECK(to_internal_unbounded(real, Value{-3.5}) == -3.5);
+    CHECK(to_internal_unbounded(real, Value{std::int64_t{7}}) == 7.0);
+    CHECK(to_internal_unbounded(whole, Value{std::int64_t{4}}) == 4.0);
+    CHECK(to_internal_unbounded(whole, Value{-12.75}) == -12.0);
+    CHECK(to_internal_unbounded(whole, Value{9007199254740992.0}) == 9007199254740992.0);
+    CHECK_FALSE(to_internal_unbounded(whole, Value{1e300}));
+    CHECK_FALSE(to_internal_unbounded(real, Value{std::numeric_limits<double>::infinity()}));
+    CHECK_FALSE(to_internal_unbounded(real, Value{"0.5"}));
+    CHECK_FALSE(to_internal_unbounded(Distribution{CategoricalDistribution{{Value{"a"}}}}, Value{0.0}));
 }

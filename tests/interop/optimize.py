@@ -191,6 +191,79 @@ print("steps", json.dumps([len(trial.intermediate_values) for trial in study.tri
     assert ran.said("steps") == [3, 2, 3, 2]
 
 
+def a_sampler_that_raises_or_leaves_a_range_is_taken_as_optuna_takes_it():
+    program = """
+import sys
+class Own(Exception):
+    def __init__(self, text, code):
+        super().__init__(text)
+        self.code = code
+class Raises(optuna.samplers.RandomSampler):
+    def __init__(self, error):
+        super().__init__(seed=1)
+        self.error, self.count = error, 0
+    def sample_independent(self, study, trial, name, distribution):
+        self.count += name == "y"
+        if name == "y" and self.count == 3:
+            raise self.error
+        return super().sample_independent(study, trial, name, distribution)
+class Proposes(optuna.samplers.RandomSampler):
+    def __init__(self, values):
+        super().__init__(seed=1)
+        self.values = values
+    def infer_relative_search_space(self, study, trial):
+        return {"x": optuna.distributions.FloatDistribution(0, 1), "y": optuna.distributions.IntDistribution(0, 10)}
+    def sample_relative(self, study, trial, space):
+        return self.values
+class Counts(Proposes):
+    def sample_relative(self, study, trial, space):
+        self.values = {"y": self.values["y"] + 1}
+        return self.values
+class Draws(optuna.samplers.RandomSampler):
+    def __init__(self, value):
+        super().__init__(seed=1)
+        self.value = value
+    def sample_independent(self, study, trial, name, distribution):
+        return self.value
+def objective(trial):
+    x = trial.suggest_float("x", 0, 1)
+    return x + trial.suggest_int("y", 0, 10)
+random = optuna.samplers.RandomSampler(seed=1)
+sampler, caught = {
+    "a value error": lambda: (Raises(ValueError("no y")), ()),
+    "a value error that is caught": lambda: (Raises(ValueError("no y")), (ValueError,)),
+    "an error of its own": lambda: (Raises(Own("no y", 7)), (ValueError,)),
+    "an error of its own that is caught": lambda: (Raises(Own("no y", 7)), (Own,)),
+    "a pruned trial": lambda: (Raises(optuna.TrialPruned()), ()),
+    "a fixed value outside": lambda: (optuna.samplers.PartialFixedSampler({"x": 3.0}, random), ()),
+    "a grid outside": lambda: (optuna.samplers.GridSampler({"x": [0.5, 7.0], "y": [3, 77]}), ()),
+    "proposed outside": lambda: (Proposes({"x": 5.0, "y": 4}), ()),
+    "proposed and not in the space": lambda: (Proposes({"z": 5.0, "x": 0.25}), ()),
+    "proposed once for each trial": lambda: (Counts({"y": 0}), ()),
+    "drawn outside": lambda: (Draws(42.5), ()),
+    "drawn of another kind": lambda: (Draws("text"), (ValueError,)),
+    "enqueued outside": lambda: (random, ()),
+    "enqueued of another kind": lambda: (random, (ValueError,)),
+}[sys.argv[1]]()
+study = optuna.create_study(sampler=sampler)
+for x in {"enqueued outside": (0.5, -3), "enqueued of another kind": (0.5, "text")}.get(sys.argv[1], ()):
+    study.enqueue_trial({"x": x})
+raised = None
+try:
+    study.optimize(objective, n_trials=4, catch=caught)
+except Exception as error:
+    raised = type(error).__name__, str(error), getattr(error, "code", None)
+trials = [[trial.state.name, trial.params] for trial in study.trials]
+if sys.argv[1].startswith("a grid"):
+    trials.sort(key=str)
+print("all", json.dumps([raised, trials]))
+"""
+    for what in re.findall(r'^    "(.*)": lambda', program, re.M):
+        ran = run(program, "--workers", "1", "--breaker", "0", "--sampler", "optuna", arguments=[what])
+        alone = subprocess.run([sys.executable, "program.py", what], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+        assert ran.out == alone.stdout, (what, ran.out, alone.stdout, ran.error)
+
+
 def where_forking_is_not_safe_the_program_is_run_again():
     ran = run(
         """

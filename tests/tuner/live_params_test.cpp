@@ -191,7 +191,7 @@ TEST_CASE("the same name gives the same value again, and an enqueued one its val
     }};
     const TuneResult result = run(store, executor, 3);
     CHECK(result.trials.at(0).values == std::vector<double>{7});
-    CHECK(result.trials.at(1).state == TrialState::fail);
+    CHECK(result.trials.at(1).values == std::vector<double>{70});  // outside of its range, as Optuna would have it
     CHECK(result.trials.at(2).state == TrialState::complete);
 }
 
@@ -202,4 +202,51 @@ TEST_CASE("a study whose parameters are known before launch answers no question"
     const Space space = [](SpaceTrial& trial) { trial.suggest_int("layers", 1, 8); };
     const TuneResult result = tuner.optimize(store, "study", space, executor, {.trials = 1});
     CHECK_THAT(result.trials.at(0).attempts.at(0).failure->message, Contains("are known before an attempt runs"));
+}
+
+namespace {
+
+/// Draws as a program's own sampler does: it may raise, or leave the range.
+struct OfTheProgram {
+    int asked = 0;
+    double suggest(const Ask& ask) {
+        if (ask.name == "layers" && ++asked > 0) throw NoSuggestion{"ValueError: no layers"};
+        return ask.trial.asker == Asker::space ? 0.01 : 7;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a program is told that a sampler raised when it asks for the parameter, and only then") {
+    store::InMemory store;
+    Asking executor{[](const Asking::Trial& trial) {
+        const double rate = number(trial("rate", learning_rate));
+        if (trial.job.trial != 1) return rate;
+        CHECK_THROWS_WITH(trial("layers", layers), "ValueError: no layers");
+        return rate + 1;
+    }};
+    const TuneResult result = run(store, executor, 3, OfTheProgram{});
+    REQUIRE(result.trials.size() == 3);
+    for (const Trial& trial : result.trials) {
+        CHECK(trial.state == TrialState::complete);
+        CHECK(names(trial.params) == std::vector<std::string>{"rate"});
+        CHECK(number(*trial.params.value("rate")) == 7);  // outside of its range, as Optuna would have it
+    }
+    CHECK(names(executor.launched.at(2)) == std::vector<std::string>{"rate"});
+}
+
+TEST_CASE("an enqueued number outside of its range is used, and another kind is told when it is asked for") {
+    store::InMemory store;
+    Asking executor{[](const Asking::Trial& trial) { return number(trial("layers", layers)) + number(trial("rate", learning_rate)); }};
+    (void)run(store, executor, 2);
+    const std::int64_t study = store.studies().at(0).id;
+    (void)store.enqueue(study, {{"layers", Value{std::int64_t{12}}}});
+    (void)store.enqueue(study, {{"layers", Value{"many"}}});
+    const TuneResult result = run(store, executor, 4);
+    REQUIRE(result.trials.size() == 4);
+    CHECK(result.trials[2].state == TrialState::complete);
+    CHECK(result.trials[2].params.whole_number("layers") == 12);
+    CHECK(executor.launched.at(2).whole_number("layers") == 12);
+    CHECK(result.trials[3].state == TrialState::fail);
+    CHECK_THAT(result.trials[3].attempts.at(0).failure->message, Contains("fixed parameter 'layers'"));
 }

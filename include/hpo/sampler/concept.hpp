@@ -2,8 +2,10 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 
+#include "hpo/base/error.hpp"
 #include "hpo/core/history.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/seed.hpp"
@@ -11,10 +13,24 @@
 
 namespace hpo {
 
+/// Who asks for a trial's parameters.
+enum class Asker {
+    space,        ///< the study's space, before the trial is launched
+    expectation,  ///< the study, before the launch of a program that asks itself later, if it asks at all
+    program,      ///< the program that runs
+};
+
 /// The trial that a sampler draws for.
 struct TrialContext {
     std::int64_t number = 0;
     const History& history;
+    Asker asker = Asker::space;
+};
+
+/// Thrown by a sampler that cannot draw a parameter, if that is no error of the study. A program that asked for it is told so.
+class NoSuggestion : public Error {
+public:
+    explicit NoSuggestion(const std::string& what) : Error{Errc::bad_value, what} {}
 };
 
 /// A request for one parameter.
@@ -28,7 +44,7 @@ struct Ask {
 };
 
 /// Draws parameter values. `suggest` returns an internal value that the distribution contains and `within` admits. The same history,
-/// request and random bits give the same value.
+/// request and random bits give the same value. For a program that asks itself it may be any number, as with Optuna.
 template <class S>
 concept Sampler = std::movable<S> && requires(S& sampler, const Ask& ask) {
     { sampler.suggest(ask) } -> std::same_as<double>;

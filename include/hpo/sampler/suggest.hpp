@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -77,10 +78,12 @@ public:
             if (fixed_name != name) continue;
             const auto internal = to_internal_as_written(distribution, value);
             if (internal && within.admits(*internal)) return *internal;
+            const auto outside = asks_itself() ? to_internal_unbounded(distribution, value) : std::nullopt;
+            if (outside) return *outside;
             const Error wrong = bad_value("fixed parameter '" + name + "'",
                                           display_text(value) + (internal ? ", which this trial's narrowing leaves out" : ""),
                                           describe(left_by(within, distribution, internal.has_value())));
-            if (!has_drawn_) {
+            if (!has_drawn_ || asks_itself()) {
                 has_refused_fixed_ = true;
                 throw FixedValueError{wrong.what()};
             }
@@ -94,7 +97,8 @@ public:
         try {
             Rng rng = seed_.rng(name);
             const double suggested = sampler_.suggest(Ask{name, distribution, within, so_far, trial_, rng});
-            require_legal(name, distribution, within, suggested);
+            const bool may_leave = asks_itself() && !holds<CategoricalDistribution>(distribution) && std::isfinite(suggested);
+            if (!may_leave) require_legal(name, distribution, within, suggested);
             return suggested;
         } catch (...) {
             fault_ = std::current_exception();
@@ -109,6 +113,7 @@ public:
     [[nodiscard]] bool has_refused_fixed() const noexcept { return has_refused_fixed_; }
 
 private:
+    [[nodiscard]] bool asks_itself() const noexcept { return trial_.asker != Asker::space; }
     static void require_legal(const std::string& name, const Distribution& distribution, const Narrowing& within, double internal) {
         if (contains(distribution, internal) && within.admits(internal)) return;
         std::string got = display_text(internal);

@@ -86,7 +86,7 @@ public:
         int failing = 0, repeated = 0;  // proposals that would fail as before; in a row, those that were refused before
         for (int round = is_drawn ? ahead->round : first_round;; ++round) {
             const History history = books_.history();
-            const TrialContext context{number, history};
+            const TrialContext context{number, history, options_.asks_while_running() ? Asker::expectation : Asker::space};
             ParamSet params;
             ParamSet drawn;  // before the space failed
             const Space space = [&](SpaceTrial& trial) {

@@ -71,7 +71,7 @@ Json ending_of(const Trial& trial) {
 }
 
 double internal_of(const std::string& name, const Distribution& distribution, const Json& json) {
-    const auto internal = to_internal(distribution, store::json_value(json));
+    const auto internal = to_internal_unbounded(distribution, store::json_value(json));
     if (!internal) throw bad_value("the program's sampler: parameter '" + name + "'", tools::one_line_text(json), describe(distribution));
     return *internal;
 }
@@ -163,8 +163,8 @@ std::optional<std::string> ProgramFront::how_it_ended() {
     return exit ? std::optional{worker::exit_text(*exit)} : std::nullopt;
 }
 
-ParamSet ProgramFront::proposed(std::int64_t trial) {
-    say({{"op", "begin"}, {"trial", trial}});
+ParamSet ProgramFront::proposed(std::int64_t trial, bool again) {
+    say({{"op", "begin"}, {"trial", trial}, {"again", again}});
     const Json message = answer("proposed", "the program's sampler");
     ParamSet params;
     for (const auto& [name, told] : message.at("params").items()) {
@@ -178,7 +178,8 @@ ParamSet ProgramFront::proposed(std::int64_t trial) {
 
 double ProgramFront::drawn(std::int64_t trial, const std::string& name, const Distribution& distribution) {
     say({{"op", "draw"}, {"trial", trial}, {"name", name}, {"distribution", Json::parse(store::distribution_text(distribution))}});
-    const Json message = answer("drawn", "the program's sampler: parameter '" + name + "'");
+    const Json message = heard("drawn");
+    if (message.contains("error")) throw NoSuggestion{message.at("error").get<std::string>()};
     return internal_of(name, distribution, message.at("value"));
 }
 
@@ -253,11 +254,16 @@ std::optional<Json> ProgramFront::await(const char* op) {
     return std::nullopt;
 }
 
-Json ProgramFront::answer(const char* op, const std::string& whose) {
+Json ProgramFront::heard(const char* op) {
     auto message = await(op);
     if (!message) throw Error{Errc::interrupted, gone().value_or("the program closed its connection")};
-    if (message->contains("error")) throw Error{Errc::bad_value, whose + ": " + message->at("error").get<std::string>()};
     return std::move(*message);
+}
+
+Json ProgramFront::answer(const char* op, const std::string& whose) {
+    Json message = heard(op);
+    if (message.contains("error")) throw Error{Errc::bad_value, whose + ": " + message.at("error").get<std::string>()};
+    return message;
 }
 
 void ProgramFront::heed(const Json& message) {
@@ -296,6 +302,8 @@ Verdict ProgramPruner::judge(const Standing& standing) const {
 
 double ProgramSampler::suggest(const Ask& ask) { return front_->drawn(ask.trial.number, ask.name, ask.distribution); }
 
-ParamSet ProgramSampler::suggest_joint(const TrialContext& trial, Rng& /*rng*/) { return front_->proposed(trial.number); }
+ParamSet ProgramSampler::suggest_joint(const TrialContext& trial, Rng& /*rng*/) {
+    return front_->proposed(trial.number, trial.asker == Asker::program);
+}
 
 }  // namespace hpo::tune

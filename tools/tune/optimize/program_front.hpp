@@ -55,9 +55,9 @@ public:
     [[nodiscard]] std::optional<std::string> gone();
     /// How the program ended: "signal 9". Returns nullopt if it does not end within a tenth of a second.
     [[nodiscard]] std::optional<std::string> how_it_ended();
-    /// The parameters that the program's own sampler draws before a trial.
-    [[nodiscard]] ParamSet proposed(std::int64_t trial);
-    /// The value that the program's own sampler draws for one parameter, in the internal representation.
+    /// The parameters that the program's own sampler draws before a trial; or, `again`, what it has drawn last for it.
+    [[nodiscard]] ParamSet proposed(std::int64_t trial, bool again);
+    /// The value that the program's own sampler draws for one parameter, in the internal representation. Throws NoSuggestion if it raises.
     [[nodiscard]] double drawn(std::int64_t trial, const std::string& name, const Distribution& distribution);
     /// Whether the program's own pruner ends a trial after its latest report.
     [[nodiscard]] bool prunes(std::int64_t trial);
@@ -74,7 +74,9 @@ private:
     /// Waits for a message of this kind. What the program says meanwhile is heeded. Returns nullopt if the program goes.
     /// A program that does not answer soon after an interruption is ended.
     [[nodiscard]] std::optional<tools::Json> await(const char* op);
-    /// The same for a message that may tell an error, which `whose` then begins. Throws Error for that, and if the program goes.
+    /// The same. Throws Error if the program goes.
+    [[nodiscard]] tools::Json heard(const char* op);
+    /// The same for a message that may tell an error, which `whose` then begins. Throws Error for that, too.
     tools::Json answer(const char* op, const std::string& whose);
     void heed(const tools::Json& message);
     void accept();

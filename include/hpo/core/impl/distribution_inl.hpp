@@ -107,6 +107,17 @@ HPO_INLINE std::optional<double> to_internal_as_written(const Distribution& dist
     return is_number ? to_internal(distribution, Value{number}) : std::nullopt;
 }
 
+HPO_INLINE std::optional<double> to_internal_unbounded(const Distribution& distribution, const Value& value) {
+    if (const auto internal = to_internal(distribution, value); internal || holds<CategoricalDistribution>(distribution)) return internal;
+    const auto* const real = get_if<double>(&value);
+    const auto* const whole = get_if<std::int64_t>(&value);
+    if (!real && !whole) return std::nullopt;
+    const double number = real ? *real : static_cast<double>(*whole);
+    if (!holds<IntDistribution>(distribution)) return std::isfinite(number) ? std::optional{number} : std::nullopt;
+    constexpr double exact_whole = 9007199254740992;  // 2^53
+    return std::abs(number) <= exact_whole ? std::optional{std::trunc(number)} : std::nullopt;
+}
+
 HPO_INLINE bool compatible(const Distribution& a, const Distribution& b) {
     if (a.kind() != b.kind()) return false;
     if (const auto* real = get_if<FloatDistribution>(&a)) return real->log == get<FloatDistribution>(b).log;

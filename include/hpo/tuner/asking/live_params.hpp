@@ -36,11 +36,16 @@ public:
         Trial& trial = books_.trial(number);
         HeapOptional<ParamSet>& changed = trial.attempts.back().changed_params;
         const Param* const launched = params_of(trial, trial.attempts.back()).find(name);
-        const auto expected = launched ? to_internal(wanted, launched->value()) : std::nullopt;
+        const bool is_as_expected = launched && *launched->distribution == wanted;  // then it may lie outside of it
+        const auto expected = is_as_expected ? std::optional{launched->internal}
+                              : launched     ? to_internal(wanted, launched->value())
+                                             : std::nullopt;
         double internal = 0;
         try {
             internal = expected ? *expected : draw(number, open, name, wanted);
         } catch (const FixedValueError& error) {
+            return {.error = error.what()};
+        } catch (const NoSuggestion& error) {
             return {.error = error.what()};
         }
         open.asked.set(name, std::move(wanted), internal);
@@ -90,8 +95,8 @@ private:
 
     double draw(std::int64_t number, Open& open, const std::string& name, const Distribution& distribution) {
         const History history = books_.history();
-        return suggest_one(sampler_, TrialContext{number, history}, Seed{options_.seed}, open.fixed, open.joint, name, distribution,
-                           books_.trial(number).params);
+        return suggest_one(sampler_, TrialContext{number, history, Asker::program}, Seed{options_.seed}, open.fixed, open.joint, name,
+                           distribution, books_.trial(number).params);
     }
 
     S& sampler_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/sampler/suggest.hpp"
 #include "hpo/tuner/asking/expected_space.hpp"
 
 namespace hpo::tuner::inline asking {
@@ -50,7 +51,13 @@ HPO_INLINE void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier) 
         if (!closest) return;
         for (const Param& param : *closest) {
             if (trial.params().find(param.name)) continue;
-            trial.draw(param.name, *param.distribution, {});
+            try {
+                trial.draw(param.name, *param.distribution, {});
+            } catch (const NoSuggestion&) {
+                return;  // it may never be asked for; if it is, the program is told
+            } catch (const FixedValueError&) {
+                return;
+            }
             asks = true;
             break;
         }

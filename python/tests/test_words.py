@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What a trial tells the program of the exception that ended it."""
+"""Exceptions that a trial tells the program, and that the program leaves for a trial."""
 
 import os
 import pickle
+import tempfile
 import unittest
 
-import hpo._objective as objective
+import hpo._words as words
 
 
 class TwoArguments(Exception):
@@ -22,7 +23,7 @@ class ByName(Exception):
 
 class Raised(unittest.TestCase):
     def copy_of(self, error):
-        return pickle.loads(objective._pickled(error))
+        return pickle.loads(words._pickled(error))
 
     def test_an_exception_is_the_same_whatever_its_init_wants(self):
         for error in (TwoArguments("batch", 7), ByName(code=3), ValueError("x"), KeyError("k"), KeyboardInterrupt(), SystemExit(7)):
@@ -36,7 +37,7 @@ class Raised(unittest.TestCase):
             pass
 
         with self.assertRaises(ValueError):
-            objective._pickled(Local())
+            words._pickled(Local())
 
     def test_what_the_system_raises_keeps_its_members(self):
         for raise_it in (lambda: os.stat("/no/such/file"), lambda: b"\xff".decode("utf-8")):
@@ -45,6 +46,17 @@ class Raised(unittest.TestCase):
             except Exception as error:
                 again = self.copy_of(error)
                 self.assertEqual((type(again), str(again)), (type(error), str(error)))
+
+    def test_an_exception_is_left_for_one_trial_and_taken_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "said")
+            words.leave_exception(path, 3, TwoArguments("batch", 7))
+            self.assertIsNone(words.Words(path, 4).left_exception("TwoArguments: batch: 7"))
+            taken = words.Words(path, 3).left_exception("TwoArguments: batch: 7")
+            self.assertEqual((type(taken), taken.code), (TwoArguments, 7))
+            self.assertIsNone(words.Words(path, 3).left_exception("TwoArguments: batch: 7"))
+            words.leave_exception(path, 3, ValueError("an older one"))
+            self.assertIsNone(words.Words(path, 3).left_exception("ValueError: this one"))
 
 
 if __name__ == "__main__":
