@@ -70,7 +70,9 @@ class _Named(_front.Handler):
         self._opened = told
 
     def run_trial(self, words: _words.Words) -> int:
-        several = len(self._opened.get("directions") or ()) > 1
+        told = os.environ.get("HPO_OBJECTIVES")
+        objectives = None if told is None else int(told)
+        several = objectives is not None and objectives > 1
         if "optuna" in sys.modules:
             from . import _optuna_study
 
@@ -79,7 +81,7 @@ class _Named(_front.Handler):
         else:
             trial = _objective.ObjectiveTrial(_kinds.PlainKinds(), _objective.PlainStudy(words), words, several)
         # As in any study of hpo, a trial that fails ends no study.
-        return _objective.run(self._objective, trial, None, (BaseException,), words)
+        return _objective.run(self._objective, trial, objectives, (BaseException,), words)
 
 
 def _opening(file: str, name: str) -> Dict[str, Any]:

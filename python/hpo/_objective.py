@@ -219,7 +219,10 @@ def run(
         return 1
     numbers, problem = _numbers_in(value, count)
     if problem:
-        print(f"ValueError: {problem}", file=sys.stderr)
+        try:
+            raise ValueError(problem)
+        except ValueError:
+            traceback.print_exc()  # with the heading by which hpo knows an exception
         return 1
     _channel.channel.say({"values": numbers} if len(numbers) > 1 else {"value": numbers[0]})
     if any(math.isnan(number) for number in numbers):

@@ -290,7 +290,7 @@ TEST_CASE("names with quotes and line ends survive in the rule") {
                                     .trials = 3,
                                     .oom = 3};
     const std::vector<hpo::analysis::OomRegion> regions{region};
-    const std::string rule = hpo::analysis::lua_rule(regions, {hpo::OomCause::fragmentation, hpo::OomCause::neighbour});
+    const std::string rule = hpo::analysis::lua_rule(regions, {hpo::OomCause::fragmentation, hpo::OomCause::neighbour}, true);
     CHECK_THAT(
         rule,
         Catch::Contains(
@@ -299,6 +299,31 @@ TEST_CASE("names with quotes and line ends survive in the rule") {
                                "end)()\nlocal hpo = require 'hpo'\nassert(rule.require_fits and rule.on_oom)\nreturn hpo.study { name = "
                                "'s', trainer = 't', objective = { metric = 'm', direction = 'minimize' }, space = function(trial) end }";
     CHECK_NOTHROW(hpo::script::StudyScript::from_text(script, "rule.lua"));
+}
+
+TEST_CASE("no rule shrinks a batch that hpo does not know") {
+    const std::set<hpo::OomCause> capacity{hpo::OomCause::capacity};
+    CHECK(hpo::analysis::lua_rule({}, capacity, false).empty());
+    CHECK_THAT(hpo::analysis::lua_rule({}, {hpo::OomCause::neighbour}, false),
+               Catch::Contains("wait = true") && !Catch::Contains("micro_batch"));
+    const std::vector<hpo::analysis::OomRegion> regions{
+        {.region = {{.relation = hpo::analysis::Condition::Relation::at_least, .param = "batch", .bound = 64}}, .trials = 3, .oom = 3}};
+    const std::string rule = hpo::analysis::lua_rule(regions, capacity, false);
+    CHECK_THAT(rule, Catch::Contains("\nreturn { require_fits = require_fits }\n") && !Catch::Contains("on_oom"));
+    CHECK_THAT(hpo::analysis::lua_rule(regions, capacity, true),
+               Catch::Contains("\nreturn { require_fits = require_fits, on_oom = on_oom }\n"));
+}
+
+TEST_CASE("an attempt that got the whole device had no prediction") {
+    std::vector<hpo::Trial> trials{our_trial(0, 128, "resnet")};
+    for (hpo::Attempt& attempt : trials[0].attempts) {
+        attempt.estimate->source = "alone";
+        attempt.estimate->need = 600 * mib;
+    }
+    const auto quality = hpo::analysis::oom_report(trials, {}).prediction;
+    CHECK(quality.attempts == 0);
+    CHECK(quality.oom_attempts_predicted_to_fit == 0);
+    CHECK(quality.oom_attempts_without_prediction == trials[0].attempts.size() - 1);
 }
 
 TEST_CASE("regions are not learned from chance") {

@@ -122,9 +122,10 @@ struct Objectives : Workshop {
         words.insert(words.begin(), {tool("hpo-tune"), "run", "train.py:" + name, "--progress", "none"});
         return run_command(*this, words);
     }
-    [[nodiscard]] std::vector<hpo::Trial> trials(const std::string& name) const {
+    [[nodiscard]] std::vector<hpo::Trial> trials(const std::string& name) const { return trials_of_study("train:" + name); }
+    [[nodiscard]] std::vector<hpo::Trial> trials_of_study(const std::string& study) const {
         hpo::store::Snapshot snapshot{file("hpo.db")};
-        return snapshot.trials(snapshot.study("train:" + name));
+        return snapshot.trials(snapshot.study(study));
     }
 };
 
@@ -168,6 +169,12 @@ TEST_CASE("an objective may return several values, be an object, and prune its t
     REQUIRE(two.status == 0);
     CHECK_THAT(two.out, Contains("Pareto front"));
     for (const hpo::Trial& trial : folder.trials("two")) CHECK(trial.values.size() == 2);
+    (void)folder.run("Squared", {"--trials", "1", "--direction", "minimize,maximize", "--study", "one"});
+    CHECK_THAT(folder.trials_of_study("one").at(0).attempts.at(0).failure->message,
+               Contains("the objective returned 1 value; the study has 2"));
+    (void)folder.run("pruned", {"--trials", "1", "--direction", "minimize,maximize", "--study", "reports"});
+    CHECK_THAT(folder.trials_of_study("reports").at(0).attempts.at(0).failure->message,
+               Contains("a study with several objectives has no intermediate values"));
     const auto object = folder.run("Squared", {"--trials", "3", "--direction", "maximize", "--metric", "score"});
     INFO(object.error);
     CHECK_THAT(object.out, Contains("best: score "));
@@ -300,6 +307,9 @@ TEST_CASE("what cannot be run says which objective it is, and what would be righ
     refused({"absent.py:objective"}, "error: absent.py: cannot be read; expected a Python file that has the objective 'objective'");
     refused({"train.py"}, "a program goes behind --: hpo-tune run -- python train.py; for an objective in it: hpo-tune run train.py:NAME");
     refused({"train.py:two", "--direction", "up"}, "--direction: got 'up'; expected minimize or maximize");
+    refused({"train.py:two", "--direction", "minimize,"}, "--direction: got ''; expected minimize or maximize");
+    refused({"train.py:two", "--direction", ""}, "--direction: got ''; expected minimize or maximize");
+    refused({"train.py:"}, "train.py:: names no objective; expected FILE.py:NAME");
     refused({"train.py:two", "--python", "no-such-python"}, "no-such-python");
     for (const std::string word : {"sampler", "pruner"}) {
         refused({"train.py:two", "--" + word, "optuna"}, "--" + word + ": got 'optuna'; expected a " + word +

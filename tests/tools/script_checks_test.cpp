@@ -309,11 +309,17 @@ TEST_CASE("estimate says why nothing is predicted") {
     write_study(workshop, point);
     const auto told = tune(workshop, {"estimate", "s.lua"});
     CHECK(told.status == 0);
-    CHECK_THAT(told.out, Contains("not predicted: trainer quadratic has neither a dry run nor a probe, and the guard dry_run needs one"));
+    CHECK_THAT(told.out, Contains("not predicted: the guard calibrated needs the memory of the device: give --device-memory"));
+    const auto nothing_known = tune(workshop, {"estimate", "s.lua", "--device-memory", "1GiB"});
+    CHECK_THAT(nothing_known.out, Contains("not known") && Contains("predictions: too few trials of hpo.db show what the program takes"));
+    CHECK_THAT(nothing_known.out, !Contains("100 %"));
+    CHECK_THAT(tune(workshop, {"estimate", "s.lua", "--guard", "unlimited"}).out,
+               Contains("not predicted: the guard unlimited makes no predictions"));
     for (const char* guard : {"dry_run", "probe"}) {
         const auto all = tune(workshop, {"estimate", "s.lua", "--space", "--device-memory", "1GiB", "--guard", guard});
         INFO(all.out << all.error);
-        CHECK_THAT(all.out, Contains("predictions: the trainer has neither a dry run nor a probe\n"));
+        CHECK_THAT(all.out,
+                   Contains("predictions: trainer quadratic has neither a dry run nor a probe, and the guard " + std::string{guard}));
     }
 }
 

@@ -176,6 +176,13 @@ TEST_CASE("serve: an error says what is wrong and what would be right") {
     refuses(R"({"op": "tell", "trial": 0, "state": "pruned", "values": [1]})", "values", "last report");
     refuses(R"({"op": "tell", "trial": 0, "state": "pruned", "error": "x"})", "an error", "failed");
     refuses(R"({"op": "tell", "trial": 0, "state": "fail", "constraints": {"a": NaN}})", "'a'", "a number");
+    refuses(
+        R"({"op": "suggest", "trial": 0, "name": "c", "distribution": {"name": "CategoricalDistribution", "attributes": {"choices": ["a", NaN]}}})",
+        "choices: got NaN", "a text, a number");
+    refuses(R"({"op": "enqueue", "params": {"x": -Infinity}})", "got -Infinity", "a text, a number");
+    refuses(R"({"op": NaN})", "op: got NaN", "create_study");
+    refuses(R"({"op": "best", "study": Infinity})", "study: got Infinity", "");
+    refuses(R"({"op": "best", "id": NaN})", "id: got NaN", "a number, a text or null");
     refuses(R"({"op": "tell", "trial": 0, "state": "fail", "attrs": {"lost": true}})", "'lost'", "another name");
     refuses(R"({"op": "tell", "trial": 0, "state": "fail", "attrs": {"a": [{"b": NaN}]}})", "\"a\"", "finite");
     refuses(R"({"op": "report", "trial": 0, "step": -1, "value": 1})", "-1", "0 or more");

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -300,6 +301,13 @@ return hpo.study {{
 """
 
 
+def errors_of_predictions(store):
+    """By which share each attempt's prediction, without its margin, is off."""
+    with sqlite3.connect(store) as file:
+        rows = file.execute("SELECT predicted_bytes, estimate_parts, peak_reserved_bytes FROM hpo_attempts").fetchall()
+    return [(predicted - dict(json.loads(parts))["margin"]) / measured - 1 for predicted, parts, measured in rows]
+
+
 def test_study_of_a_program(folder):
     """A program's peaks are predicted from a few recordings, before any trial has run."""
     script = folder / "study.lua"
@@ -324,6 +332,12 @@ def test_study_of_a_program(folder):
     told = json.loads(out)
     check(status == 0 and len(told["fit_at_once"]) == 8, f"each trial fits at once, from the first on ({told} {error[-300:]!r})")
     check(told["attempts_out_of_memory"] == 0 and "predicted" in error, "and none was launched that does not")
+    rehearsed = folder / "rehearsed.db"
+    words = ["--store", str(rehearsed), "--card", "RTX-4090", "--rehearse", "--trials", "24", "--workers", "2", "--seed", "3", "--json"]
+    status, out, error = run([TUNE, "run", str(script), *words])
+    check(status == 0 and len(json.loads(out)["fit_at_once"]) == 24, f"each trial of a card fits at once ({out[-300:]!r} {error[-300:]!r})")
+    off = errors_of_predictions(rehearsed)
+    check(len(off) == 24 and max(map(abs, off)) <= 0.01, f"each prediction is the program's own run, to 1 % ({off})")
     kept = ["--store", str(folder / "kept.db")]
     words = [TUNE, "estimate", str(script), *device[:4], *kept, "--device-memory", "4GiB"]
     run([TUNE, "run", str(script), *kept, "--card", "4GiB", "--rehearse", "--trials", "1", "--seed", "3", "--json"])  # makes the store

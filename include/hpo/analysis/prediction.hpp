@@ -11,6 +11,7 @@
 
 #include "hpo/core/history.hpp"
 #include "hpo/memory/calibration/observation.hpp"
+#include "hpo/memory/learned/learned_peaks.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 
 namespace hpo::analysis {
@@ -39,7 +40,7 @@ void each_predicted_use(std::span<const Trial> trials, Visit&& visit) {
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
             const auto residual = memory::residual_of(trial, attempt);
-            if (!residual) continue;
+            if (!residual || !memory::is_prediction(*attempt.estimate)) continue;
             PredictedUse use{.trial = &trial, .attempt = &attempt};
             use.predicted = *attempt.estimate->need;
             use.bare = memory::bare_need(*attempt.estimate);

@@ -310,7 +310,14 @@ void oom(const Query& query, const OomOptions& options) {
     // Whoever ran the study has a program of that kind to put the rule into.
     const bool ours = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
     page.heading(ours ? "Rule (Lua)" : "Rule (Python, for the program that ran the study)");
-    if (report.rule_lua.empty()) page.paragraph("  None is needed: each of them came back with a larger share of the device.", 2);
+    if (report.rule_python.empty()) {
+        page.paragraph("  None is needed: each of them came back with a larger share of the device.", 2);
+    } else if (ours && report.rule_lua.empty()) {
+        page.paragraph(
+            "  None: these trials have no batch that hpo can split. For a program, --batch-parameter NAME says which parameter is its "
+            "batch.",
+            2);
+    }
     std::string_view rest = ours ? report.rule_lua : report.rule_python;
     while (!rest.empty()) {
         const auto end = std::min(rest.find('\n'), rest.size());

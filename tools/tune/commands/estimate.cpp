@@ -54,13 +54,7 @@ std::string claim(const Forecast& forecast) {
 }
 
 /// What is said of the estimates' origin: "by dry_run, exact".
-std::string origin(const Forecast& forecast, const TrainerInfo& info, const std::string& guard) {
-    if (!forecast.estimate.need && forecast.estimate.source == "unlimited")
-        return "not predicted: the guard unlimited makes no predictions";
-    if (!forecast.estimate.need && info.peak_sources.empty()) {
-        return "not predicted: trainer " + info.name + " has neither a dry run nor a probe, and the guard " + guard +
-               " needs one; a run with the guard calibrated learns what its trials take";
-    }
+std::string origin(const Forecast& forecast) {
     if (!forecast.estimate.need) return "not predicted" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
     std::string text = "by " + forecast.estimate.source;
     if (forecast.predicted) text += ", " + claim(forecast);
@@ -134,7 +128,7 @@ public:
         if (estimate.comfort)
             rows.push_back({"cache kept", format_bytes(*estimate.comfort), capacity_ ? of_device(*estimate.comfort) : ""});
         if (!rows.empty()) text_ += "\n" + table({"part", "bytes", ""}, rows);
-        text_ += origin(forecast, info_, estimator_.options().guard) + "\n";
+        text_ += origin(forecast) + "\n";
         if (!capacity_ || !estimate.need) return;
         const auto largest = estimator_.largest_micro_batch(params);
         json_["largest_micro_batch"] = largest_json(largest);
@@ -360,6 +354,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
     const bool named = settings.all().at("guard").origin == "command line";
+    const char* const usual = info.peak_sources.empty() ? "calibrated" : "dry_run";
     const std::string device = estimated_device(settings, info);
     const auto note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; };
     tell_idle_capability(settings, device, note);
@@ -368,7 +363,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     SameProgram same = read_same_program(settings, info, patience);
     Estimator estimator{settings,
                         info,
-                        {.guard = named ? settings.text("guard") : "dry_run",
+                        {.guard = named ? settings.text("guard") : usual,
                          .device = device,
                          .capacity_bytes = device_budget(settings),
                          .note = note,
@@ -413,10 +408,12 @@ void add_estimate(CLI::App& app, Actions& actions) {
     command->footer(
         "What an unchanged PyTorch program takes, on a card that is not there: hpo-tune estimate OPTIONS -- python train.py\n"
         "(its options: hpo-tune estimate --help --).\n"
-        "Without --guard it asks dry_run, whatever guard the script names. If --device-memory or the script's device_memory gives a size,\n"
-        "and without --fix and --per, it looks at the whole space. In one configuration, parameters that are not fixed take the trainer's\n"
-        "standard value, the first choice or the middle. Predictions are read from the store of a run (--store) and\n"
-        "kept there; estimate never makes a store, since the path may be mistyped. Nothing is trained, and the device need not exist:\n"
+        "Without --guard it asks dry_run, whatever guard the script names, or calibrated if the trainer has neither a dry run nor a "
+        "probe.\n"
+        "If --device-memory or the script's device_memory gives a size, and without --fix and --per, it looks at the whole space. In one\n"
+        "configuration, parameters that are not fixed take the trainer's standard value, the first choice or the middle. Predictions are\n"
+        "read from the store of a run (--store) and kept there; estimate never makes a store, since the path may be mistyped. Nothing is\n"
+        "trained, and the device need not exist:\n"
         "  hpo-tune estimate study.lua --device cuda --device-memory 23.56GiB --fix tok.max_length=256 --per train.batch_size\n" +
         std::string{exit_codes});
     actions.on(command, [arguments, options] { return estimate(*arguments, *options); });

@@ -102,13 +102,12 @@ StudyArguments objective_study(StudyArguments arguments, const NamedObjective& o
     const std::string file = named.substr(0, named.rfind(':'));
     const std::string name = named.substr(named.rfind(':') + 1);
     std::vector<Direction> directions;
-    std::istringstream list{objective.directions};
+    std::istringstream list{objective.directions + ","};
     for (std::string each; std::getline(list, each, ',');) {
         if (each != "minimize" && each != "maximize")
             throw bad_value("--direction", "'" + each + "'", "minimize or maximize, for several values with commas");
         directions.push_back(each == "maximize" ? Direction::maximize : Direction::minimize);
     }
-    if (directions.empty()) throw bad_value("--direction", "''", "minimize or maximize");
     const NamedObjective standard;
     const auto say = [&](const char* option, const std::string& text, const std::string& usual) {
         if (text != usual) arguments.objective.insert(arguments.objective.end(), {option, text});

@@ -81,6 +81,7 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
                                                    .prediction = known.prediction ? &*known.prediction : nullptr,
                                                    .runs_on = pool_ ? pool_->runs_on() : RunsOn{}}),
                       .remark = known.remark};
+    if (!memory::is_prediction(forecast.estimate)) forecast.estimate.need.reset();
     ++(forecast.estimate.need ? known_ : unknown_);
     if (pool_) pools_.insert(memory::residual_group(forecast.estimate.source, pool_->runs_on(), params, plan).pool);
     if (known.prediction) {
@@ -89,12 +90,22 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
         forecast.upper_bound = known.prediction->upper_bound;
         forecast.remark = known.prediction->remark;
     }
+    if (!forecast.estimate.need && (info_.peak_sources.empty() || guard_.evidence() == Evidence::none)) forecast.remark = why_unknown();
     if (!forecast.remark.empty()) {
         std::string kind = forecast.remark;  // one that differs in its figures alone says the same
         std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
         if (remark_kinds_.insert(std::move(kind)).second) remarks_.insert(forecast.remark);
     }
     return forecast;
+}
+
+std::string Estimator::why_unknown() const {
+    if (guard_.evidence() == Evidence::none) return "the guard " + options_.guard + " makes no predictions";
+    if (!learns())
+        return "trainer " + info_.name + " has neither a dry run nor a probe, and the guard " + options_.guard +
+               " needs one; a run with the guard calibrated learns what its trials take";
+    if (!options_.capacity_bytes) return "the guard calibrated needs the memory of the device: give --device-memory";
+    return "too few trials of " + settings_.text("store") + " show what the program takes; a run with the guard calibrated learns it";
 }
 
 bool Estimator::can_split(const ExecutionPlan& plan) const {

@@ -35,11 +35,11 @@ enum class Fit {
 
 /// What one attempt would take.
 struct Forecast {
-    Estimate estimate;
+    Estimate estimate;         ///< without a need where nobody can predict it
     bool predicted = false;    ///< the estimate was made of a prediction, and not of a formula or a cap
     double uncertainty = 0;    ///< of the prediction that the estimate was made of
     bool upper_bound = false;  ///< of the same
-    std::string remark;        ///< what limits the prediction; why a stronger source did not answer
+    std::string remark;        ///< what limits the prediction, or why there is none
 };
 
 /// The largest micro-batch that fits a device.
@@ -98,6 +98,8 @@ public:
     [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }
 
 private:
+    /// Why the guard predicts nothing for a trainer that tells no peaks before launch.
+    [[nodiscard]] std::string why_unknown() const;
     /// Nothing: nobody can predict it.
     [[nodiscard]] std::optional<bool> fits(const ParamSet& params, const ExecutionPlan& plan);
 

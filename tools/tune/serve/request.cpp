@@ -20,6 +20,10 @@ constexpr int deepest = 64;
 std::string shown(const store::Json& json) {
     constexpr std::size_t most = 60;
     std::string text = json.is_discarded() ? std::string{} : json.dump(-1, ' ', true);
+    for (const auto& [token, mark] : store::python_numbers) {
+        const std::string marked = "\"\\u0001" + std::string{token} + "\"";
+        for (std::size_t at = 0; (at = text.find(marked, at)) != std::string::npos;) text.replace(at, marked.size(), token);
+    }
     if (text.size() > most) text = text.substr(0, most) + "...";
     return text;
 }
@@ -31,6 +35,8 @@ std::optional<double> number_in(const store::Json& json) {
     return std::nullopt;
 }
 
+bool is_text(const store::Json& json) { return json.is_string() && !number_in(json); }
+
 std::optional<std::int64_t> whole_in(const store::Json& json) {
     if (!json.is_number_integer()) return std::nullopt;
     if (json.is_number_unsigned() && json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
@@ -39,7 +45,8 @@ std::optional<std::int64_t> whole_in(const store::Json& json) {
 }
 
 Value scalar(const std::string& where, const store::Json& json) {
-    if (json.is_structured()) throw bad_value(where, shown(json), "a text, a number, true, false or null");
+    if (json.is_structured() || (json.is_string() && !is_text(json)))  // no answer could give one of Python's numbers back
+        throw bad_value(where, shown(json), "a text, a number, true, false or null");
     return store::json_value(json);
 }
 
@@ -64,7 +71,7 @@ Distribution distribution_of(const std::string& where, const store::Json& json, 
         throw bad_value(where, shown(json), form);
     require_keys(where, "key of a distribution", json, {"name", "attributes"});
     static const std::vector<std::string> names{"FloatDistribution", "IntDistribution", "CategoricalDistribution"};
-    const std::string name = json["name"].is_string() ? json["name"].get<std::string>() : shown(json["name"]);
+    const std::string name = is_text(json["name"]) ? json["name"].get<std::string>() : shown(json["name"]);
     if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name(where, "distribution", name, names);
     const store::Json& attributes = json["attributes"];
     if (name == names[2]) {
@@ -101,10 +108,10 @@ Request::Request(std::string_view line) {
     json_ = store::parse_json(line);
     if (!json_.is_object()) throw bad_value("request", json_.is_discarded() ? "no JSON" : shown(json_), expected);
     if (const auto id = json_.find("id"); id != json_.end()) {
-        if (id->is_structured()) throw bad_value("id", shown(*id), "a number, a text or null");
+        if (id->is_structured() || (id->is_string() && !is_text(*id))) throw bad_value("id", shown(*id), "a number, a text or null");
         id_ = id->dump();
     }
-    if (const auto op = json_.find("op"); op != json_.end() && op->is_string()) op_ = op->get<std::string>();
+    if (const auto op = json_.find("op"); op != json_.end() && is_text(*op)) op_ = op->get<std::string>();
 }
 
 const std::string& Request::op() const {
@@ -125,7 +132,7 @@ bool Request::has(const char* key) const {
 }
 
 std::string Request::text(const char* key, std::string_view expected) const {
-    if (!has(key) || !json_[key].is_string()) throw bad_value(place(key), has(key) ? shown(json_[key]) : "nothing", expected);
+    if (!has(key) || !is_text(json_[key])) throw bad_value(place(key), has(key) ? shown(json_[key]) : "nothing", expected);
     return json_[key].get<std::string>();
 }
 
@@ -228,9 +235,9 @@ tuner::Told Request::told() const {
 Request::Policy Request::policy(const char* key, std::string_view standard) const {
     if (!has(key)) return {std::string{standard}};
     const store::Json& json = json_[key];
-    if (json.is_string()) return {json.get<std::string>()};
+    if (is_text(json)) return {json.get<std::string>()};
     const bool may_seed = std::string_view{key} == "sampler";
-    if (!json.is_object() || !json.contains("name") || !json["name"].is_string())
+    if (!json.is_object() || !json.contains("name") || !is_text(json["name"]))
         throw bad_value(
             place(key), shown(json),
             std::string{R"(NAME:option=value,... or {"name": "NAME", )"} + (may_seed ? R"("seed": 1, )" : "") + R"("options": {}})");

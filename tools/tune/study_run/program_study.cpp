@@ -39,6 +39,7 @@ void StudyRun::start_program() {
         ::unsetenv(of_earlier_call);
     for (const auto& [name, value] : front_->variables_of_attempts(call_, store_file(), settings_.text("study")))
         ::setenv(name.c_str(), value.c_str(), 1);
+    ::setenv("HPO_OBJECTIVES", std::to_string(settings_.directions().size()).c_str(), 1);
     if (!call_.forks) note("each attempt runs the program anew, since it cannot fork: " + call_.why_not);
     for (const std::string& text : notes_of(call_)) note(text);
     if (settings_.text("sampler") == program_policy) policies_.sampler = registry::AnySampler{ProgramSampler{*front_}};

@@ -61,6 +61,18 @@ namespace hpo::analysis::detail {
     return evenly_spaced<Example>(all, 4000);
 }
 
+/// False if hpo has run the trials and knew no batch of any of them.
+[[nodiscard]] HPO_INLINE bool may_know_batch(std::span<const Trial> trials) {
+    bool is_ours = false;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (attempt.plan.effective_micro_batch()) return true;
+            is_ours = true;
+        }
+    }
+    return !is_ours;
+}
+
 }  // namespace hpo::analysis::detail
 
 namespace hpo::analysis {
@@ -128,7 +140,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
     report.prediction = prediction_quality(trials, rejections);
     if (const auto prevented = report.others.find("prevented"); prevented != report.others.end())
         report.prediction.refused_before_launch += prevented->second.count;
-    report.rule_lua = lua_rule(refused, causes);
+    report.rule_lua = lua_rule(refused, causes, detail::may_know_batch(trials));
     report.rule_python = python_rule(refused, causes);
     return report;
 }

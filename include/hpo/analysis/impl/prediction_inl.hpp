@@ -25,14 +25,14 @@ HPO_INLINE PredictionQuality prediction_quality(std::span<const Trial> trials, s
     std::vector<double> errors;
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
-            const std::int64_t need = attempt.estimate ? attempt.estimate->need.value_or(-1) : -1;  // -1: no prediction
-            const bool oom = attempt.failure && attempt.failure->kind == FailureKind::out_of_memory;
-            if (oom && need < 0) ++quality.oom_attempts_without_prediction;
-            if (oom && need >= 0) {
-                const auto& memory = attempt.failure->memory;
-                const auto room = memory.limit ? memory.limit : memory.capacity;
-                if (!room || need <= *room) ++quality.oom_attempts_predicted_to_fit;
+            if (!attempt.failure || attempt.failure->kind != FailureKind::out_of_memory) continue;
+            if (!attempt.estimate || !memory::is_prediction(*attempt.estimate)) {
+                ++quality.oom_attempts_without_prediction;
+                continue;
             }
+            const auto& memory = attempt.failure->memory;
+            const auto room = memory.limit ? memory.limit : memory.capacity;
+            if (!room || *attempt.estimate->need <= *room) ++quality.oom_attempts_predicted_to_fit;
         }
     }
     each_predicted_use(trials, [&](const PredictedUse& use) {

@@ -21,6 +21,8 @@ namespace hpo::memory::inline learned {
 /// yet.
 inline constexpr std::string_view learned_source = "learned";
 inline constexpr std::string_view alone_source = "alone";
+/// False if the guard gave no need, or the whole device because it knows too little.
+[[nodiscard]] inline bool is_prediction(const Estimate& estimate) { return estimate.need && estimate.source != alone_source; }
 
 /// The peak of an attempt as a function of its parameters, learned from the attempts of the study that were measured on the same device. It
 /// is for trainers of which nothing else is known.

@@ -58,7 +58,7 @@ HPO_INLINE std::string best_trials_text(std::span<const std::int64_t> numbers) {
 
 namespace hpo::analysis::inline rules {
 
-HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes) {
+HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch) {
     if (causes.empty()) return {};
     std::string text = "local hpo = require \"hpo\"\n";
     std::string refusals;
@@ -85,21 +85,27 @@ HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::s
         text +=
             "\n-- Call at the end of space(trial).\nlocal function require_fits(trial)\n  local p = trial.params\n" + refusals + "end\n";
     }
-    text += "\n-- Give to hpo.study { on_oom = ... }.\nlocal function on_oom(trial, failure, plan)\n";
+    std::string retries;
     if (causes.contains(OomCause::fragmentation) || causes.contains(OomCause::leak)) {
-        text +=
+        retries +=
             "  if failure.attempt == 1 and (failure.cause == \"fragmentation\" or failure.cause == \"leak\") then\n    return hpo.retry { "
             "fresh_worker = true, expandable_segments = true }\n  end\n";
     }
     if (causes.contains(OomCause::neighbour)) {
-        text +=
+        retries +=
             "  if failure.cause == \"neighbour\" and failure.attempt <= 3 then\n    return hpo.retry { wait = true, timeout = \"10min\" "
             "}\n  end\n";
     }
-    text +=
-        "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\nend\n";
-    text += refusals.empty() ? "\nreturn { on_oom = on_oom }\n" : "\nreturn { require_fits = require_fits, on_oom = on_oom }\n";
-    return text;
+    if (knows_batch)
+        retries +=
+            "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\n";
+    if (refusals.empty() && retries.empty() && regions.empty()) return {};
+    if (!retries.empty())
+        text += "\n-- Give to hpo.study { on_oom = ... }.\nlocal function on_oom(trial, failure, plan)\n" + retries + "end\n";
+    std::string returned;
+    if (!refusals.empty()) returned += "require_fits = require_fits";
+    if (!retries.empty()) returned += (returned.empty() ? "on_oom = on_oom" : ", on_oom = on_oom");
+    return text + (returned.empty() ? "\nreturn {}\n" : "\nreturn { " + returned + " }\n");
 }
 
 }  // namespace hpo::analysis::rules
