@@ -4,7 +4,8 @@
 ///     program_law FOLDER [RECORDINGS [ORDERS]]
 ///
 /// FOLDER has a snapshot BATCH_LENGTH_WIDTH.pickle for each combination, as bench/program_law.py makes them. The first RECORDINGS (6) of
-/// each of ORDERS (10) random orders tell all others.
+/// each of ORDERS (10) random orders tell all others. With `trainer` instead of a number, each combination of an order is recorded or
+/// foretold as the trainer `command` would do it.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,8 +14,10 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "command/law_use.hpp"
 #include "hpo/allocator/capacity_need.hpp"
 #include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/trace_law.hpp"
@@ -65,6 +68,37 @@ Error error_of(const TraceLaw& law, const Recorded& each) {
     return {told / each.need - 1, std::max(std::abs(need(predicted->least) / told - 1), std::abs(need(predicted->most) / told - 1))};
 }
 
+/// A random order of all combinations.
+std::vector<const Recorded*> shuffled(const std::vector<Recorded>& all, int order) {
+    std::vector<const Recorded*> pointers;
+    for (const Recorded& each : all) pointers.push_back(&each);
+    std::shuffle(pointers.begin(), pointers.end(), std::mt19937_64{static_cast<std::uint64_t>(order)});
+    return pointers;
+}
+
+void as_the_trainer_does(const std::vector<Recorded>& all, int orders) {
+    std::printf("%zu combinations\n%-8s%-12s%-12s%-12s%-12s\n", all.size(), "order", "recorded", "foretold", "off by 1 %", "largest");
+    for (int order = 0; order < orders; ++order) {
+        TraceLaw law{all.front().numbers.size(), CardThreads::of({8, 9}, 128)};
+        std::size_t foretold = 0;
+        std::size_t off = 0;
+        double largest = 0;
+        for (const Recorded* const each : shuffled(all, order)) {
+            if (command::may_foretell(law, each->numbers)) {
+                const auto [error, doubt] = error_of(law, *each);
+                if (command::is_foretold(law, doubt)) {
+                    ++foretold;
+                    off += std::abs(error) > 0.01 ? 1 : 0;
+                    if (std::abs(error) > std::abs(largest)) largest = error;
+                    continue;
+                }
+            }
+            law.add(each->numbers, each->trace);
+        }
+        std::printf("%-8d%-12zu%-12zu%-12zu%+.4f\n", order, law.recordings(), foretold, off, largest);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -73,28 +107,30 @@ int main(int argc, char** argv) try {
         return 2;
     }
     const std::vector<Recorded> all = read(argv[1]);
-    const std::size_t recordings = argc > 2 ? std::stoul(argv[2]) : 6;
     const int orders = argc > 3 ? std::stoi(argv[3]) : 10;
+    if (argc > 2 && std::string_view{argv[2]} == "trainer") {
+        as_the_trainer_does(all, orders);
+        return 0;
+    }
+    const std::size_t recordings = argc > 2 ? std::stoul(argv[2]) : 6;
     if (all.size() <= recordings || recordings < 2)
         throw hpo::Error{hpo::Errc::usage, "expected more snapshots than recordings, and 2 or more of these"};
     std::printf("%zu combinations, %zu recordings\n%-8s%-12s%-12s%-12s%-12s%-12s%s\n", all.size(), recordings, "order", "exact",
                 "within 1 %", "largest", "in doubt", "silent", "of");
     for (int order = 0; order < orders; ++order) {
-        std::vector<const Recorded*> shuffled;
-        for (const Recorded& each : all) shuffled.push_back(&each);
-        std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937_64{static_cast<std::uint64_t>(order)});
+        const std::vector<const Recorded*> in_order = shuffled(all, order);
         TraceLaw law{all.front().numbers.size(), CardThreads::of({8, 9}, 128)};
         std::size_t exact = 0;
         std::size_t near = 0;
         std::size_t in_doubt = 0;  // by more than 1 %
         std::size_t silent = 0;    // off by more than 1 %, and not in doubt
         double largest = 0;
-        for (std::size_t i = 0; i < shuffled.size(); ++i) {
+        for (std::size_t i = 0; i < in_order.size(); ++i) {
             if (i < recordings) {
-                law.add(shuffled[i]->numbers, shuffled[i]->trace);
+                law.add(in_order[i]->numbers, in_order[i]->trace);
                 continue;
             }
-            const auto [error, doubt] = error_of(law, *shuffled[i]);
+            const auto [error, doubt] = error_of(law, *in_order[i]);
             exact += std::abs(error) < 1e-9 ? 1 : 0;
             near += std::abs(error) <= 0.01 ? 1 : 0;
             in_doubt += doubt > 0.01 ? 1 : 0;
@@ -102,7 +138,7 @@ int main(int argc, char** argv) try {
             if (std::abs(error) > std::abs(largest)) largest = error;
         }
         std::printf("%-8d%-12zu%-12zu%-+12.4f%-12zu%-12zu%zu\n", order, exact, near, largest, in_doubt, silent,
-                    shuffled.size() - recordings);
+                    in_order.size() - recordings);
     }
     return 0;
 } catch (const std::exception& error) {

@@ -30,13 +30,13 @@
 #include "hpo/device/card_figures.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/environment.hpp"
+#include "law_use.hpp"
 
 namespace command {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr double little = 0.01;               // the share by which what was predicted may differ from what was recorded
 constexpr int most_seconds = 30;              // for two steps
 constexpr double most_recorder_seconds = 42;  // to write what was recorded, too; the worker's answer is awaited for 50 s
 
@@ -157,7 +157,7 @@ bool CardRecordings::agree(const Series& earlier, const ProgramRecording& record
     for (const double error : earlier.law.errors() | std::views::reverse | std::views::take(2)) usual = std::max(usual, error);
     constexpr double rounding = 1e-9;
     const auto error = earlier.law.error_of(recorded.numbers, recorded.trace);
-    return error && *error <= std::min(little, 2 * usual + rounding);
+    return error && *error <= std::min(little_error, 2 * usual + rounding);
 }
 
 std::optional<CardRecordings::Series> CardRecordings::recalled(const std::string& key, std::size_t numbers, hpo::Progress& progress) {
@@ -284,14 +284,10 @@ hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const Pr
 
 std::optional<hpo::PeakPrediction> CardRecordings::by_law(const Family& family, const std::vector<double>& numbers,
                                                           const hpo::TrainerJob& job) {
-    constexpr double too_much = 0.03;
-    const std::vector<double>& errors = family.series.law.errors();
-    const bool is_early = family.series.law.recordings() < usual_recordings;
-    if (!family.series.law.covers(numbers) || errors.size() < 2) return std::nullopt;
-    if (is_early && (errors.back() > little || errors[errors.size() - 2] > little)) return std::nullopt;
+    const hpo::allocator::TraceLaw& law = family.series.law;
+    if (!may_foretell(law, numbers)) return std::nullopt;
     hpo::PeakPrediction prediction = predicted(family, numbers, job);
-    if (prediction.uncertainty > (is_early ? little : too_much)) return std::nullopt;
-    return prediction;
+    return is_foretold(law, prediction.uncertainty) ? std::optional{std::move(prediction)} : std::nullopt;
 }
 
 hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::vector<double>& numbers, const hpo::TrainerJob& job) {
@@ -323,8 +319,7 @@ hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::v
             const auto bytes = static_cast<double>(capacity_need(*other, settings, outside).need);
             doubt = std::max(doubt, std::abs(bytes / static_cast<double>(need.need) - 1));
         }
-        const std::vector<double>& errors = family.series.law.errors();
-        prediction.uncertainty = std::max({doubt, errors.back(), errors[errors.size() - 2]});
+        prediction.uncertainty = std::max(doubt, latest_error(family.series.law));
         prediction.remark = "from " + std::to_string(series.law.recordings()) + " recordings of the program on a virtual card";
         if (series.earlier > 0) prediction.remark += ", " + std::to_string(series.earlier) + " of them of an earlier run";
     } else {

@@ -30,9 +30,6 @@ namespace command {
 /// Thread safety: one thread at a time.
 class CardRecordings {
 public:
-    static constexpr std::size_t usual_recordings = 6;  ///< of a family; more only if these leave a law in doubt
-    static constexpr std::size_t most_recordings = 12;
-
     /// `start` runs the program with the job's parameters. Throws hpo::Error with the reason if nothing can be said.
     [[nodiscard]] hpo::PeakPrediction predict(const hpo::TrainerJob& job, const ProgramStart& start, hpo::Progress& progress);
 

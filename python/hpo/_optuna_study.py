@@ -7,7 +7,7 @@ import copy
 import gc
 import json
 import os
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
@@ -245,6 +245,7 @@ class _OpenTrial:
         self.trial = trial
         self.proposed: Dict[str, Any] = {}
         self.raised: Dict[str, Exception] = {}  # by parameter; the objective meets it when it asks
+        self.raised_by_all: Optional[Exception] = None  # the same for each parameter
 
     def propose(self, name: str, value: Any, space: Dict[str, Any]) -> None:
         """Takes a value of ``sample_relative``. As with Optuna, one outside of its range does not count."""
@@ -257,7 +258,15 @@ class _OpenTrial:
             self.raised[name] = error
             return
         if is_inside:
-            self.proposed[name] = {"value": _kinds.plain_value(value), "distribution": _kinds.told(KINDS, space[name])}
+            self.proposed[name] = {"value": _told_value(space[name], value), "distribution": _kinds.told(KINDS, space[name])}
+
+
+def _told_value(distribution: Any, value: Any) -> Any:
+    """What a sampler has drawn, as it is told to hpo. Raises what Optuna raises for a value of another kind."""
+    internal = distribution.to_internal_repr(value)
+    if hasattr(distribution, "choices"):
+        return _kinds.plain_value(value)
+    return int(internal) if isinstance(distribution, optuna.distributions.IntDistribution) else finite(float(internal))
 
 
 class OwnSampler:
@@ -282,8 +291,14 @@ class OwnSampler:
         shown = optuna.pruners._filter_study(study, trial)
         if hasattr(study.sampler, "before_trial"):  # since Optuna 3.2
             study.sampler.before_trial(shown, trial)
-        space = study.sampler.infer_relative_search_space(shown, trial)
-        values = study.sampler.sample_relative(shown, trial, space)
+        try:
+            space = study.sampler.infer_relative_search_space(shown, trial)
+            values = study.sampler.sample_relative(shown, trial, space)
+        except Exception as error:
+            if hasattr(optuna.trial.Trial, "_init_relative_params"):  # such an Optuna draws when it makes a trial, so optimize raises it
+                raise
+            opened.raised_by_all = error
+            return {}
         trial.system_attrs = frozen_trial(study, number).system_attrs  # the sampler may have written to the storage
         for name, value in values.items():
             opened.propose(name, value, space)
@@ -296,19 +311,20 @@ class OwnSampler:
         if number not in self._open:
             self.begin(number)
         opened = self._open[number]
-        if name in opened.raised:
-            raise opened.raised[name]
+        raised = opened.raised.get(name, opened.raised_by_all)
+        if raised is not None:
+            raise raised
         trial = opened.trial
         distribution = optuna.distributions.json_to_distribution(json.dumps(told))
         shown = optuna.pruners._filter_study(study, trial)
         try:
             value = study.sampler.sample_independent(shown, trial, name, distribution)
-            distribution.to_internal_repr(value)  # raises ValueError if the value is of another kind
+            told_value = _told_value(distribution, value)
         except Exception as error:
             opened.raised[name] = error
             raise
         trial.params[name], trial.distributions[name] = value, distribution  # as far as the sampler sees it
-        return _kinds.plain_value(value)
+        return told_value
 
     def finished(self, trial: Any) -> None:
         """Tells the sampler, if it has drawn for the trial."""

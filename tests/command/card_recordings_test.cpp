@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command/card_recordings.hpp"
+#include "command/law_use.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -113,6 +114,24 @@ TEST_CASE("a program is recorded until its recordings foretell the next ones") {
           "the program was recorded on a virtual card; the context is taken to be 0 bytes; not counted: a library");
     predict(recordings, keeper, 8, "b");
     CHECK(recorder.recorded() == "8\n40\n16\n32\n8\n");  // another kind may be another program
+}
+
+TEST_CASE("more sizes need more recordings, since a few may agree by chance") {
+    CHECK(command::least_recordings(1) == 4);
+    CHECK(command::least_recordings(3) == 6);
+    CHECK(command::least_recordings(8) == 6);
+    const Recorder recorder;
+    Keeper keeper;
+    command::CardRecordings recordings;
+    hpo::TrainerJob job;
+    job.plan.device = "cuda:0";
+    job.cuda_context_bytes = 0;
+    for (const std::int64_t batch : {8, 40, 16, 32, 24, 48, 20}) {
+        job.params = {{"batch", batch}, {"unused", 100 + 7 * batch % 11}};
+        const auto told = recordings.predict(job, {.words = {"train", std::to_string(batch)}, .environment = {}}, keeper);
+        CHECK(told.requested_bytes == (64 + batch + 32) * mib);
+    }
+    CHECK(recorder.recorded() == "8\n40\n16\n32\n24\n");
 }
 
 TEST_CASE("a later run uses recordings of an earlier one once it saw that the program is the same") {

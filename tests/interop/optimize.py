@@ -215,6 +215,11 @@ class Proposes(optuna.samplers.RandomSampler):
         return {"x": optuna.distributions.FloatDistribution(0, 1), "y": optuna.distributions.IntDistribution(0, 10)}
     def sample_relative(self, study, trial, space):
         return self.values
+class RaisesAtOnce(Proposes):
+    def sample_relative(self, study, trial, space):
+        if trial.number == 1:
+            raise self.values
+        return {}
 class Counts(Proposes):
     def sample_relative(self, study, trial, space):
         self.values = {"y": self.values["y"] + 1}
@@ -226,7 +231,7 @@ class Draws(optuna.samplers.RandomSampler):
     def sample_independent(self, study, trial, name, distribution):
         return self.value
 def objective(trial):
-    x = trial.suggest_float("x", 0, 1)
+    x = trial.suggest_float("x", 0, 1) if "logarithm" not in sys.argv[1] else trial.suggest_float("x", 0.1, 1, log=True)
     return x + trial.suggest_int("y", 0, 10)
 random = optuna.samplers.RandomSampler(seed=1)
 sampler, caught = {
@@ -239,15 +244,29 @@ sampler, caught = {
     "a grid outside": lambda: (optuna.samplers.GridSampler({"x": [0.5, 7.0], "y": [3, 77]}), ()),
     "proposed outside": lambda: (Proposes({"x": 5.0, "y": 4}), ()),
     "proposed and not in the space": lambda: (Proposes({"z": 5.0, "x": 0.25}), ()),
+    "an error of proposals": lambda: (RaisesAtOnce(Own("no values", 7)), ()),
+    "an error of proposals that is caught": lambda: (RaisesAtOnce(Own("no values", 7)), (Own,)),
+    "proposals that prune": lambda: (RaisesAtOnce(optuna.TrialPruned()), ()),
     "proposed once for each trial": lambda: (Counts({"y": 0}), ()),
     "drawn outside": lambda: (Draws(42.5), ()),
     "drawn of another kind": lambda: (Draws("text"), (ValueError,)),
+    "drawn as a truth value": lambda: (Draws(True), ()),
+    "proposed as a truth value": lambda: (Proposes({"x": True, "y": True}), ()),
     "enqueued outside": lambda: (random, ()),
     "enqueued of another kind": lambda: (random, (ValueError,)),
+    "enqueued as a truth value": lambda: (random, ()),
+    "enqueued without a logarithm": lambda: (random, (ValueError,)),
 }[sys.argv[1]]()
 study = optuna.create_study(sampler=sampler)
-for x in {"enqueued outside": (0.5, -3), "enqueued of another kind": (0.5, "text")}.get(sys.argv[1], ()):
-    study.enqueue_trial({"x": x})
+enqueued = {
+    "enqueued outside": {"x": -3},
+    "enqueued of another kind": {"x": "text"},
+    "enqueued as a truth value": {"x": True, "y": True},
+    "enqueued without a logarithm": {"x": 0},
+}
+if sys.argv[1] in enqueued:
+    study.enqueue_trial({"x": 0.5})
+    study.enqueue_trial(enqueued[sys.argv[1]])
 raised = None
 try:
     study.optimize(objective, n_trials=4, catch=caught)
@@ -258,7 +277,10 @@ if sys.argv[1].startswith("a grid"):
     trials.sort(key=str)
 print("all", json.dumps([raised, trials]))
 """
+    proposals_end_it = hasattr(optuna.trial.Trial, "_init_relative_params")  # such an Optuna leaves the trial RUNNING
     for what in re.findall(r'^    "(.*)": lambda', program, re.M):
+        if proposals_end_it and what in ("an error of proposals", "an error of proposals that is caught", "proposals that prune"):
+            continue
         ran = run(program, "--workers", "1", "--breaker", "0", "--sampler", "optuna", arguments=[what])
         alone = subprocess.run([sys.executable, "program.py", what], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
         assert ran.out == alone.stdout, (what, ran.out, alone.stdout, ran.error)

@@ -10,6 +10,8 @@ TEST_CASE("a share that is not nothing never reads as nothing") {
     CHECK(percent(0.0004) == "0.04 %");
     CHECK(percent(0.004) == "0.4 %");
     CHECK(percent(0.03) == "3 %");
+    CHECK(percent(-0.003) == "-0.3 %");
+    CHECK(percent(-0.25) == "-25 %");
     CHECK(percent(0.424) == "42 %");
     CHECK(percent(0.99) == "99 %");
     CHECK(percent(0.9975) == "99.8 %");

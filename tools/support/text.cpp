@@ -114,6 +114,7 @@ std::string duration_or_dash(const std::optional<double>& seconds) { return seco
 std::string clock_time(Time time) { return store::time_text(time).substr(0, 19) + " UTC"; }
 
 std::string percent(double share) {
+    if (share < 0) return "-" + percent(-share);
     char text[32];
     const char* format = share > 0 && share < 0.001 ? "%.1g %%" : share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%";
     int nines = 0;  // digits that keep what is not all from reading as all

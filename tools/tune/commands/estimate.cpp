@@ -53,6 +53,18 @@ std::string claim(const Forecast& forecast) {
     return forecast.upper_bound ? "an upper bound" : "exact";
 }
 
+/// The parts as a person reads them. What is learned of a large configuration may be so uncertain that the need is cut, to the device or
+/// twice that. The margin is then below 0, and comes off the uncertainty.
+std::vector<EstimatePart> shown_parts(const Estimate& estimate) {
+    std::vector<EstimatePart> parts = estimate.parts;
+    const auto named = [&](const char* name) { return std::ranges::find(parts, name, &EstimatePart::name); };
+    const auto uncertainty = named(memory::uncertainty_part), margin = named(memory::margin_part);
+    if (uncertainty == parts.end() || margin == parts.end() || margin->bytes >= 0) return parts;
+    uncertainty->bytes += std::exchange(margin->bytes, 0);
+    std::erase_if(parts, [](const EstimatePart& part) { return part.name == memory::margin_part; });
+    return parts;
+}
+
 /// What is said of the estimates' origin: "by dry_run, exact".
 std::string origin(const Forecast& forecast) {
     if (!forecast.estimate.need) return "not predicted" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
@@ -105,10 +117,9 @@ public:
         const Estimate& estimate = forecast.estimate;
         Json parts = Json::array();
         std::vector<std::vector<std::string>> rows;
-        for (const EstimatePart& part : estimate.parts) {
-            parts.push_back({{"name", part.name}, {"bytes", part.bytes}});
+        for (const EstimatePart& part : estimate.parts) parts.push_back({{"name", part.name}, {"bytes", part.bytes}});
+        for (const EstimatePart& part : shown_parts(estimate))
             rows.push_back({part.name, format_bytes(part.bytes), share_of_need(part.bytes, estimate)});
-        }
         const bool fits = estimate.need && capacity_ && *estimate.need <= *capacity_;
         json_["params"] = tools::to_json(params);
         json_["plan"] = tools::to_json(plan);
@@ -241,7 +252,8 @@ public:
                                "never", found.counts.unknown > 0 ? "not known" : ""},
                               rows);
         if (!found.complete) text_ += "time ran out: the rest was not checked\n";
-        text_ += std::to_string(estimator_.predictions_made()) + " predictions in " + duration(watch.seconds()) + "\n";
+        if (const auto made = estimator_.predictions_made(); made > 0)
+            text_ += tools::counted(static_cast<std::size_t>(made), "prediction") + " in " + duration(watch.seconds()) + "\n";
         for (const std::string& remark : estimator_.remarks()) text_ += "predictions: " + remark + "\n";
     }
 
@@ -257,7 +269,7 @@ public:
         if (borrows)
             std::cout << "other studies of " << settings_.text("store") << " that ran the same program: " << join_names(same_program_)
                       << "\n";
-        std::cout << learned_text();
+        if (!law) std::cout << learned_text();
     }
 
 private:

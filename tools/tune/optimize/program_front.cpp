@@ -72,8 +72,9 @@ Json ending_of(const Trial& trial) {
 
 double internal_of(const std::string& name, const Distribution& distribution, const Json& json) {
     const auto internal = to_internal_unbounded(distribution, store::json_value(json));
-    if (!internal) throw bad_value("the program's sampler: parameter '" + name + "'", tools::one_line_text(json), describe(distribution));
-    return *internal;
+    if (internal) return *internal;
+    const Error wrong = bad_value("the program's sampler: parameter '" + name + "'", tools::one_line_text(json), describe(distribution));
+    throw NoSuggestion{wrong.what()};
 }
 
 }  // namespace

@@ -109,11 +109,15 @@ HPO_INLINE std::optional<double> to_internal_as_written(const Distribution& dist
 
 HPO_INLINE std::optional<double> to_internal_unbounded(const Distribution& distribution, const Value& value) {
     if (const auto internal = to_internal(distribution, value); internal || holds<CategoricalDistribution>(distribution)) return internal;
-    const auto* const real = get_if<double>(&value);
-    const auto* const whole = get_if<std::int64_t>(&value);
-    if (!real && !whole) return std::nullopt;
-    const double number = real ? *real : static_cast<double>(*whole);
-    if (!holds<IntDistribution>(distribution)) return std::isfinite(number) ? std::optional{number} : std::nullopt;
+    double number = 0;
+    if (const auto* const real = get_if<double>(&value)) number = *real;
+    else if (const auto* const whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
+    else if (const auto* const truth = get_if<bool>(&value)) number = *truth ? 1 : 0;
+    else return std::nullopt;
+    const auto* const range = get_if<FloatDistribution>(&distribution);
+    const bool is_log = range ? range->log : get<IntDistribution>(distribution).log;
+    if (!std::isfinite(number) || (is_log && number <= 0)) return std::nullopt;
+    if (range) return number;
     constexpr double exact_whole = 9007199254740992;  // 2^53
     return std::abs(number) <= exact_whole ? std::optional{std::trunc(number)} : std::nullopt;
 }
