@@ -16,10 +16,12 @@ namespace command {
 inline constexpr std::size_t usual_recordings = 6;  ///< of a family; more only if these leave a law in doubt
 inline constexpr std::size_t most_recordings = 12;
 /// Before so many, recordings may agree by chance: with three sizes, four that agree have foretold others that were off by a fifth.
-[[nodiscard]] constexpr std::size_t least_recordings(std::size_t sizes) { return std::min(usual_recordings, 3 + sizes); }
+[[nodiscard]] constexpr std::size_t least_recordings(std::size_t sizes) {
+    return std::min(usual_recordings, 3 + std::max<std::size_t>(1, sizes));
+}
 inline constexpr double little_error = 0.01;  ///< the share by which what was foretold may differ from what was recorded
 
-/// How a law was off the latest two recordings, which it then took in. It needs three recordings.
+/// How a law was off the latest two recordings, which it then took in. It needs four recordings.
 [[nodiscard]] inline double latest_error(const hpo::allocator::TraceLaw& law) {
     const std::vector<double>& errors = law.errors();
     return std::max(errors.back(), errors[errors.size() - 2]);

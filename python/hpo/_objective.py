@@ -19,6 +19,7 @@ from . import _channel, _kinds, _share, _words
 from ._errors import HpoError
 from ._json import finite, number_in
 
+
 class PlainStudy:
     """What ``trial.study`` is in a program without Optuna."""
 

@@ -244,21 +244,21 @@ class _OpenTrial:
     def __init__(self, trial: Any) -> None:
         self.trial = trial
         self.proposed: Dict[str, Any] = {}
-        self.raised: Dict[str, Exception] = {}  # by parameter; the objective meets it when it asks
+        self.space: Dict[str, Any] = {}  # of what is proposed
+        self.raised: Dict[str, Exception] = {}  # by parameter; raised again when the objective asks for it
         self.raised_by_all: Optional[Exception] = None  # the same for each parameter
 
-    def propose(self, name: str, value: Any, space: Dict[str, Any]) -> None:
-        """Takes a value of ``sample_relative``. As with Optuna, one outside of its range does not count."""
-        if name not in space:
-            self.raised[name] = ValueError(f"parameter {name!r} was drawn by sample_relative, but infer_relative_search_space has no such")
+    def propose(self, name: str, value: Any) -> None:
+        """Takes a value of ``sample_relative``. hpo uses it if the objective's range contains it."""
+        if name not in self.space:
+            self.raised[name] = ValueError(f"parameter {name!r} was drawn by sample_relative, but infer_relative_search_space has no such parameter")
             return
         try:
-            is_inside = space[name]._contains(space[name].to_internal_repr(value))
-        except ValueError as error:
+            told = _told_value(self.space[name], value)
+        except (ValueError, OverflowError) as error:
             self.raised[name] = error
             return
-        if is_inside:
-            self.proposed[name] = {"value": _told_value(space[name], value), "distribution": _kinds.told(KINDS, space[name])}
+        self.proposed[name] = {"value": told, "distribution": _kinds.told(KINDS, self.space[name])}
 
 
 def _told_value(distribution: Any, value: Any) -> Any:
@@ -292,8 +292,8 @@ class OwnSampler:
         if hasattr(study.sampler, "before_trial"):  # since Optuna 3.2
             study.sampler.before_trial(shown, trial)
         try:
-            space = study.sampler.infer_relative_search_space(shown, trial)
-            values = study.sampler.sample_relative(shown, trial, space)
+            opened.space = study.sampler.infer_relative_search_space(shown, trial)
+            values = study.sampler.sample_relative(shown, trial, opened.space)
         except Exception as error:
             if hasattr(optuna.trial.Trial, "_init_relative_params"):  # such an Optuna draws when it makes a trial, so optimize raises it
                 raise
@@ -301,7 +301,7 @@ class OwnSampler:
             return {}
         trial.system_attrs = frozen_trial(study, number).system_attrs  # the sampler may have written to the storage
         for name, value in values.items():
-            opened.propose(name, value, space)
+            opened.propose(name, value)
         return opened.proposed
 
     def draw(self, number: int, name: str, told: Dict[str, Any]) -> Any:
@@ -318,6 +318,8 @@ class OwnSampler:
         distribution = optuna.distributions.json_to_distribution(json.dumps(told))
         shown = optuna.pruners._filter_study(study, trial)
         try:
+            if name in opened.proposed:
+                optuna.distributions.check_distribution_compatibility(opened.space[name], distribution)
             value = study.sampler.sample_independent(shown, trial, name, distribution)
             told_value = _told_value(distribution, value)
         except Exception as error:

@@ -54,12 +54,21 @@ def _file_of(path: str, number: int) -> str:
 
 
 def leave_exception(path: str, number: int, error: BaseException) -> None:
-    """Leaves an exception for a trial, which raises it (Words.left_exception). ``path`` is where its words go."""
-    try:
-        with open(_file_of(path, number), "wb") as file:
-            file.write(_pickled(error))
-    except (OSError, ValueError):
-        pass  # the trial raises another one of the same text
+    """Leaves an exception for a trial, which raises it (Words.left_exception). ``path`` is where its words go.
+
+    One that cannot be copied becomes one of the nearest base class that can.
+    """
+    for kind in type(error).__mro__:
+        try:
+            data = _pickled(error if kind is type(error) else kind(*error.args))
+        except Exception:  # whatever such a class raises
+            continue
+        try:
+            with open(_file_of(path, number), "wb") as file:
+                file.write(pickle.dumps((text_of(error), data)))
+        except OSError:
+            pass  # the trial raises a ValueError of the same text
+        return
 
 
 class Words:
@@ -101,8 +110,12 @@ class Words:
             os.remove(path)
         except OSError:
             return None
-        error = pickle.loads(data)
-        return error if isinstance(error, BaseException) and text_of(error) == text else None
+        try:
+            told, error = pickle.loads(data)
+            raised: BaseException = pickle.loads(error)
+        except Exception:  # this process may lack the class
+            return None
+        return raised if told == text else None
 
     def _say(self, said: Dict[str, Any], data: bytes) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:

@@ -55,6 +55,11 @@ class Raised(unittest.TestCase):
             taken = words.Words(path, 3).left_exception("TwoArguments: batch: 7")
             self.assertEqual((type(taken), taken.code), (TwoArguments, 7))
             self.assertIsNone(words.Words(path, 3).left_exception("TwoArguments: batch: 7"))
+            class Local(KeyError):
+                pass
+
+            words.leave_exception(path, 3, Local("batch"))  # pickle finds no class of a function
+            self.assertIs(type(words.Words(path, 3).left_exception("Local: 'batch'")), KeyError)
             words.leave_exception(path, 3, ValueError("an older one"))
             self.assertIsNone(words.Words(path, 3).left_exception("ValueError: this one"))
 

@@ -56,10 +56,12 @@ TEST_CASE("a number outside of a range is taken where Optuna takes one") {
     CHECK(to_internal_unbounded(whole, Value{9007199254740992.0}) == 9007199254740992.0);
     CHECK_FALSE(to_internal_unbounded(whole, Value{1e300}));
     CHECK_FALSE(to_internal_unbounded(real, Value{std::numeric_limits<double>::infinity()}));
-    CHECK_FALSE(to_internal_unbounded(real, Value{"0.5"}));
+    CHECK(to_internal_unbounded(real, Value{"1e3"}) == 1000.0);
+    CHECK_FALSE(to_internal_unbounded(real, Value{"1e3 or so"}));
     CHECK(to_internal_unbounded(whole, Value{true}) == 1.0);
     CHECK(to_internal_unbounded(Distribution{FloatDistribution{0.1, 1, true}}, Value{7.5}) == 7.5);
     CHECK_FALSE(to_internal_unbounded(Distribution{FloatDistribution{0.1, 1, true}}, Value{0.0}));
     CHECK_FALSE(to_internal_unbounded(Distribution{IntDistribution{1, 9, true}}, Value{std::int64_t{-2}}));
+    CHECK_FALSE(to_internal_unbounded(Distribution{IntDistribution{1, 9, true}}, Value{0.5}));  // it would be 0
     CHECK_FALSE(to_internal_unbounded(Distribution{CategoricalDistribution{{Value{"a"}}}}, Value{0.0}));
 }

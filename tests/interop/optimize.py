@@ -198,6 +198,10 @@ class Own(Exception):
     def __init__(self, text, code):
         super().__init__(text)
         self.code = code
+def local_error():
+    class Local(ValueError):
+        pass
+    return Local("no y")
 class Raises(optuna.samplers.RandomSampler):
     def __init__(self, error):
         super().__init__(seed=1)
@@ -208,11 +212,11 @@ class Raises(optuna.samplers.RandomSampler):
             raise self.error
         return super().sample_independent(study, trial, name, distribution)
 class Proposes(optuna.samplers.RandomSampler):
-    def __init__(self, values):
+    def __init__(self, values, space=None):
         super().__init__(seed=1)
-        self.values = values
+        self.values, self.space = values, space or {}
     def infer_relative_search_space(self, study, trial):
-        return {"x": optuna.distributions.FloatDistribution(0, 1), "y": optuna.distributions.IntDistribution(0, 10)}
+        return {"x": optuna.distributions.FloatDistribution(0, 1), "y": optuna.distributions.IntDistribution(0, 10), **self.space}
     def sample_relative(self, study, trial, space):
         return self.values
 class RaisesAtOnce(Proposes):
@@ -243,6 +247,9 @@ sampler, caught = {
     "a fixed value outside": lambda: (optuna.samplers.PartialFixedSampler({"x": 3.0}, random), ()),
     "a grid outside": lambda: (optuna.samplers.GridSampler({"x": [0.5, 7.0], "y": [3, 77]}), ()),
     "proposed outside": lambda: (Proposes({"x": 5.0, "y": 4}), ()),
+    "proposed outside of its own space": lambda: (Proposes({"x": 0.25, "y": 3}, {"x": optuna.distributions.FloatDistribution(0, 0.125)}), ()),
+    "proposed for another kind": lambda: (Proposes({"x": 1}, {"x": optuna.distributions.IntDistribution(0, 1)}), (ValueError,)),
+    "an error of a class that only a function has": lambda: (Raises(local_error()), (ValueError,)),
     "proposed and not in the space": lambda: (Proposes({"z": 5.0, "x": 0.25}), ()),
     "an error of proposals": lambda: (RaisesAtOnce(Own("no values", 7)), ()),
     "an error of proposals that is caught": lambda: (RaisesAtOnce(Own("no values", 7)), (Own,)),
@@ -278,12 +285,15 @@ if sys.argv[1].startswith("a grid"):
 print("all", json.dumps([raised, trials]))
 """
     proposals_end_it = hasattr(optuna.trial.Trial, "_init_relative_params")  # such an Optuna leaves the trial RUNNING
-    for what in re.findall(r'^    "(.*)": lambda', program, re.M):
+    cases = re.findall(r'^    "(.*)": lambda', program, re.M)
+    assert len(cases) > 15, cases
+    for what in cases:
         if proposals_end_it and what in ("an error of proposals", "an error of proposals that is caught", "proposals that prune"):
             continue
         ran = run(program, "--workers", "1", "--breaker", "0", "--sampler", "optuna", arguments=[what])
         alone = subprocess.run([sys.executable, "program.py", what], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
         assert ran.out == alone.stdout, (what, ran.out, alone.stdout, ran.error)
+        assert re.search(r"^study program(-\d+)?: \d+ (complete|failed|pruned)", ran.error, re.M) or "hpo-tune: error" in ran.error, (what, ran.error)
 
 
 def where_forking_is_not_safe_the_program_is_run_again():

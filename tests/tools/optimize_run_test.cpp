@@ -309,7 +309,7 @@ TEST_CASE("what cannot be run says which objective it is, and what would be righ
     refused({"train.py:two", "--direction", "up"}, "--direction: got 'up'; expected minimize or maximize");
     refused({"train.py:two", "--direction", "minimize,"}, "--direction: got ''; expected minimize or maximize");
     refused({"train.py:two", "--direction", ""}, "--direction: got ''; expected minimize or maximize");
-    refused({"train.py:"}, "train.py:: names no objective; expected FILE.py:NAME");
+    refused({"train.py:"}, "'train.py:' names no objective; expected FILE.py:NAME");
     refused({"train.py:two", "--python", "no-such-python"}, "no-such-python");
     for (const std::string word : {"sampler", "pruner"}) {
         refused({"train.py:two", "--" + word, "optuna"}, "--" + word + ": got 'optuna'; expected a " + word +

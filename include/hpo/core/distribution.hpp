@@ -98,7 +98,8 @@ template <class T>
 /// The same for a value as somebody wrote it. A text may be a number ("1e-3"), and a number, true or false may be the text of a choice.
 [[nodiscard]] std::optional<double> to_internal_as_written(const Distribution& distribution, const Value& value);
 /// As to_internal, but a number may lie outside of the range and between the steps, as Optuna takes what is enqueued. A truth value is 0
-/// or 1, and a whole number loses its fraction. Returns nullopt for one beyond 2^53, and for one that has no logarithm on a log scale.
+/// or 1, a text may be a number, and a whole number loses its fraction. Returns nullopt for one beyond 2^53, and on a log scale for one
+/// that has no logarithm.
 [[nodiscard]] std::optional<double> to_internal_unbounded(const Distribution& distribution, const Value& value);
 
 /// True if a study may have both for one parameter. By Optuna's rule, the kind and the log scale must agree. Ranges of numbers may differ,

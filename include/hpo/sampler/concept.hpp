@@ -44,7 +44,8 @@ struct Ask {
 };
 
 /// Draws parameter values. `suggest` returns an internal value that the distribution contains and `within` admits. The same history,
-/// request and random bits give the same value. For a program that asks itself it may be any number, as with Optuna.
+/// request and random bits give the same value. If a program asks (Asker), the value of a number may be any that
+/// to_internal_unbounded gives.
 template <class S>
 concept Sampler = std::movable<S> && requires(S& sampler, const Ask& ask) {
     { sampler.suggest(ask) } -> std::same_as<double>;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -97,7 +96,8 @@ public:
         try {
             Rng rng = seed_.rng(name);
             const double suggested = sampler_.suggest(Ask{name, distribution, within, so_far, trial_, rng});
-            const bool may_leave = asks_itself() && !holds<CategoricalDistribution>(distribution) && std::isfinite(suggested);
+            const bool is_number = !holds<CategoricalDistribution>(distribution);
+            const bool may_leave = asks_itself() && is_number && to_internal_unbounded(distribution, Value{suggested}) == suggested;
             if (!may_leave) require_legal(name, distribution, within, suggested);
             return suggested;
         } catch (...) {
@@ -145,7 +145,7 @@ inline constexpr int max_refused_proposals = 1000;
 /// drawn again, too.
 ///
 /// Throws bad_value if proposals keep being refused, and FixedValueError instead if there are fixed values. Throws bad_value if the sampler
-/// returns a value that the parameter does not have. Passes on whatever the sampler throws.
+/// returns a value that the parameter does not have, except as Sampler allows. Passes on whatever the sampler throws.
 template <Sampler S>
 [[nodiscard]] ParamSet suggest_params(S& sampler, const Space& space, const TrialContext& trial, Seed seed, const FixedValues& fixed = {},
                                       int round = 0) {

@@ -148,7 +148,7 @@ void add_run(CLI::App& app, Actions& actions) {
                         "command line: got neither a script nor a program; expected SCRIPT, FILE.py:NAME, or -- PROGRAM ARGUMENTS"};
         if (is_program) arguments->program = behind;
         if (arguments->script.ends_with(".py:"))
-            throw Error{Errc::usage, "command line: " + arguments->script + ": names no objective; expected FILE.py:NAME"};
+            throw Error{Errc::usage, "command line: '" + arguments->script + "' names no objective; expected FILE.py:NAME"};
         if (arguments->script.ends_with(".py"))
             throw Error{Errc::usage, "command line: " + arguments->script +
                                          ": no study script; a program goes behind --: hpo-tune run -- python " + arguments->script +

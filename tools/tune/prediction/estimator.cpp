@@ -102,10 +102,10 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
 std::string Estimator::why_unknown() const {
     if (guard_.evidence() == Evidence::none) return "the guard " + options_.guard + " makes no predictions";
     if (!learns())
-        return "trainer " + info_.name + " has neither a dry run nor a probe, and the guard " + options_.guard +
-               " needs one; a run with the guard calibrated learns what its trials take";
-    if (!options_.capacity_bytes) return "the guard calibrated needs the memory of the device: give --device-memory";
-    return "too few trials of " + settings_.text("store") + " show what the program takes; a run with the guard calibrated learns it";
+        return "the guard " + options_.guard + " cannot predict trainer " + info_.name +
+               ", which has neither a dry run nor a probe; a run with the guard calibrated learns what its trials take";
+    if (!options_.capacity_bytes) return "the guard " + options_.guard + " needs the memory of the device: give --device-memory";
+    return "too few trials of " + settings_.text("store") + " show what they take; a run with the guard calibrated learns it";
 }
 
 bool Estimator::can_split(const ExecutionPlan& plan) const {

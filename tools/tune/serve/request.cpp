@@ -20,6 +20,7 @@ constexpr int deepest = 64;
 std::string shown(const store::Json& json) {
     constexpr std::size_t most = 60;
     std::string text = json.is_discarded() ? std::string{} : json.dump(-1, ' ', true);
+    if (text.size() > 10 * most) text.resize(10 * most);  // a request may have megabytes
     for (const auto& [token, mark] : store::python_numbers) {
         const std::string marked = "\"\\u0001" + std::string{token} + "\"";
         for (std::size_t at = 0; (at = text.find(marked, at)) != std::string::npos;) text.replace(at, marked.size(), token);

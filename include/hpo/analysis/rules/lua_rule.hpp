@@ -46,15 +46,16 @@ namespace hpo::analysis::detail {
 
 namespace hpo::analysis::inline rules {
 
-/// A Lua chunk with the rule for a study's out-of-memories. It returns two functions in a table. `causes` are the causes that the rule must
-/// answer. They leave out failures that only needed a larger share of the device. `knows_batch`: trials have a batch that hpo can split.
-/// The text is empty if there are no causes, and if it could say nothing about them.
+/// A Lua chunk with the rule for a study's out-of-memories. It returns a table with one function, both or none. `causes` are the causes
+/// that the rule must answer. They leave out failures that only needed a larger share of the device. `knows_batch`: trials have a batch
+/// that hpo can split. The text is empty if there are no causes, and if it could say nothing about them.
 ///
 /// `require_fits(trial)` is called at the end of `space`. It refuses the regions in which no trial ran with any plan and none is among the
 /// best. Comments say which regions it does not refuse, and why. Regions where trials ran with a smaller micro-batch are not refused.
 ///
 /// `on_oom` goes into the study's table and retries those trials. It answers the first failure by fragmentation or a leak with a fresh
-/// worker. It answers all others with smaller micro-batches of the same effective batch, where there is a batch.
+/// worker. If other processes held the memory, it waits. It answers all others with smaller micro-batches of the same effective
+/// batch, where there is a batch.
 [[nodiscard]] std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch);
 
 }  // namespace hpo::analysis::rules

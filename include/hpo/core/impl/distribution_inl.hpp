@@ -97,29 +97,39 @@ HPO_INLINE std::optional<double> to_internal(const Distribution& distribution, c
     return number;
 }
 
+namespace detail {
+
+/// The number that the whole text is ("1e-3"). Returns nullopt for any other text.
+[[nodiscard]] HPO_INLINE std::optional<double> number_of_text(const std::string& text) {
+    double number = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return status == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
+}
+
+}  // namespace detail
+
 HPO_INLINE std::optional<double> to_internal_as_written(const Distribution& distribution, const Value& value) {
     if (const auto internal = to_internal(distribution, value)) return internal;
     const std::string text = display_text(value);
     if (!holds<std::string>(value)) return to_internal(distribution, Value{text});
-    double number = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = status == std::errc{} && end == text.data() + text.size();
-    return is_number ? to_internal(distribution, Value{number}) : std::nullopt;
+    const auto number = detail::number_of_text(text);
+    return number ? to_internal(distribution, Value{*number}) : std::nullopt;
 }
 
 HPO_INLINE std::optional<double> to_internal_unbounded(const Distribution& distribution, const Value& value) {
     if (const auto internal = to_internal(distribution, value); internal || holds<CategoricalDistribution>(distribution)) return internal;
-    double number = 0;
+    std::optional<double> number;
     if (const auto* const real = get_if<double>(&value)) number = *real;
     else if (const auto* const whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
     else if (const auto* const truth = get_if<bool>(&value)) number = *truth ? 1 : 0;
-    else return std::nullopt;
-    const auto* const range = get_if<FloatDistribution>(&distribution);
-    const bool is_log = range ? range->log : get<IntDistribution>(distribution).log;
-    if (!std::isfinite(number) || (is_log && number <= 0)) return std::nullopt;
-    if (range) return number;
+    else if (const auto* const text = get_if<std::string>(&value)) number = detail::number_of_text(*text);
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    const auto* const whole = get_if<IntDistribution>(&distribution);
     constexpr double exact_whole = 9007199254740992;  // 2^53
-    return std::abs(number) <= exact_whole ? std::optional{std::trunc(number)} : std::nullopt;
+    if (whole && std::abs(*number) > exact_whole) return std::nullopt;
+    if (whole) number = std::trunc(*number);
+    const bool is_log = whole ? whole->log : get<FloatDistribution>(distribution).log;
+    return is_log && *number <= 0 ? std::nullopt : number;
 }
 
 HPO_INLINE bool compatible(const Distribution& a, const Distribution& b) {

@@ -60,6 +60,20 @@ namespace hpo::analysis::inline rules {
 
 HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch) {
     if (causes.empty()) return {};
+    std::string retries;
+    if (causes.contains(OomCause::fragmentation) || causes.contains(OomCause::leak)) {
+        retries +=
+            "  if failure.attempt == 1 and (failure.cause == \"fragmentation\" or failure.cause == \"leak\") then\n    return hpo.retry { "
+            "fresh_worker = true, expandable_segments = true }\n  end\n";
+    }
+    if (causes.contains(OomCause::neighbour)) {
+        retries +=
+            "  if failure.cause == \"neighbour\" and failure.attempt <= 3 then\n    return hpo.retry { wait = true, timeout = \"10min\" "
+            "}\n  end\n";
+    }
+    if (knows_batch)
+        retries +=
+            "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\n";
     std::string text = "local hpo = require \"hpo\"\n";
     std::string refusals;
     for (const OomRegion& region : regions) {
@@ -67,7 +81,8 @@ HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::s
                                   describe(region.region);
         if (region.recovered > 0) {
             text += "\n-- " + detail::one_line(share) + ";\n-- " + std::to_string(region.recovered) +
-                    " of them ran in a later attempt, so nothing needs to be refused: on_oom keeps them.\n";
+                    " of them ran in a later attempt, so nothing needs to be refused" +
+                    (retries.empty() ? ".\n" : ": on_oom keeps them.\n");
             continue;
         }
         if (!region.best.empty()) {
@@ -85,20 +100,6 @@ HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::s
         text +=
             "\n-- Call at the end of space(trial).\nlocal function require_fits(trial)\n  local p = trial.params\n" + refusals + "end\n";
     }
-    std::string retries;
-    if (causes.contains(OomCause::fragmentation) || causes.contains(OomCause::leak)) {
-        retries +=
-            "  if failure.attempt == 1 and (failure.cause == \"fragmentation\" or failure.cause == \"leak\") then\n    return hpo.retry { "
-            "fresh_worker = true, expandable_segments = true }\n  end\n";
-    }
-    if (causes.contains(OomCause::neighbour)) {
-        retries +=
-            "  if failure.cause == \"neighbour\" and failure.attempt <= 3 then\n    return hpo.retry { wait = true, timeout = \"10min\" "
-            "}\n  end\n";
-    }
-    if (knows_batch)
-        retries +=
-            "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\n";
     if (refusals.empty() && retries.empty() && regions.empty()) return {};
     if (!retries.empty())
         text += "\n-- Give to hpo.study { on_oom = ... }.\nlocal function on_oom(trial, failure, plan)\n" + retries + "end\n";

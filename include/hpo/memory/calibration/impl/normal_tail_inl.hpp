@@ -9,25 +9,7 @@
 #include "hpo/memory/calibration/normal_tail.hpp"
 
 namespace hpo::memory::inline calibration {
-
-HPO_INLINE double normal_hazard(double a) {
-    if (a > 30) return a + 1 / a;  // the tail is too small for a double here; this expansion has an error below 1e-4
-    const double density = std::exp(-0.5 * a * a) / std::sqrt(2 * std::numbers::pi);
-    return density / (0.5 * std::erfc(a / std::numbers::sqrt2));
-}
-
-HPO_INLINE double normal_quantile(double probability) {
-    if (probability > 0.5) return -normal_quantile(1 - probability);
-    // The start value is a rational approximation (Abramowitz and Stegun 26.2.23). Halley's method on the tail refines it.
-    const double root = std::sqrt(-2 * std::log(probability));
-    double x = -(root - (2.515517 + root * (0.802853 + root * 0.010328)) / (1 + root * (1.432788 + root * (0.189269 + root * 0.001308))));
-    for (int step = 0; step < 3; ++step) {
-        const double error = 0.5 * std::erfc(-x / std::numbers::sqrt2) - probability;
-        const double newton = error * std::sqrt(2 * std::numbers::pi) * std::exp(0.5 * x * x);
-        x -= newton / (1 + 0.5 * x * newton);
-    }
-    return x;
-}
+namespace student {
 
 /// The regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz and Stegun 26.5.8) with Lentz's method. It
 /// converges fast for x below (a + 1) / (a + b + 2).
@@ -55,10 +37,31 @@ HPO_INLINE double normal_quantile(double probability) {
 }
 
 /// The probability that Student's distribution is above t > 0.
-[[nodiscard]] HPO_INLINE double student_tail(double t, double freedom) {
+[[nodiscard]] HPO_INLINE double tail_above(double t, double freedom) {
     const double x = freedom / (freedom + t * t);
     const double a = freedom / 2;
     return x < (a + 1) / (a + 2.5) ? incomplete_beta(x, a, 0.5) / 2 : (1 - incomplete_beta(t * t / (freedom + t * t), 0.5, a)) / 2;
+}
+
+}  // namespace student
+
+HPO_INLINE double normal_hazard(double a) {
+    if (a > 30) return a + 1 / a;  // the tail is too small for a double here; this expansion has an error below 1e-4
+    const double density = std::exp(-0.5 * a * a) / std::sqrt(2 * std::numbers::pi);
+    return density / (0.5 * std::erfc(a / std::numbers::sqrt2));
+}
+
+HPO_INLINE double normal_quantile(double probability) {
+    if (probability > 0.5) return -normal_quantile(1 - probability);
+    // The start value is a rational approximation (Abramowitz and Stegun 26.2.23). Halley's method on the tail refines it.
+    const double root = std::sqrt(-2 * std::log(probability));
+    double x = -(root - (2.515517 + root * (0.802853 + root * 0.010328)) / (1 + root * (1.432788 + root * (0.189269 + root * 0.001308))));
+    for (int step = 0; step < 3; ++step) {
+        const double error = 0.5 * std::erfc(-x / std::numbers::sqrt2) - probability;
+        const double newton = error * std::sqrt(2 * std::numbers::pi) * std::exp(0.5 * x * x);
+        x -= newton / (1 + 0.5 * x * newton);
+    }
+    return x;
 }
 
 HPO_INLINE double student_quantile(double probability, double freedom) {
@@ -76,7 +79,7 @@ HPO_INLINE double student_quantile(double probability, double freedom) {
     // Newton's method on the logarithm of the tail, as a function of the logarithm of t: nearly a line far out.
     const double log_norm = std::lgamma((n + 1) / 2) - std::lgamma(n / 2) - 0.5 * std::log(n * std::numbers::pi);
     for (int step = 0; step < 20; ++step) {
-        const double tail = student_tail(t, n);
+        const double tail = student::tail_above(t, n);
         const double density = std::exp(log_norm - 0.5 * (n + 1) * std::log1p(t * t / n));
         const double change = std::log(tail / (1 - probability)) * tail / (t * density);
         t *= std::exp(change);
