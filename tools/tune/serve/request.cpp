@@ -29,14 +29,17 @@ std::string shown(const store::Json& json) {
     return text;
 }
 
+/// One of the numbers that Python's JSON has and JSON has not, as store::parse_json marks it.
+bool is_python_number(const store::Json& json) {
+    return json.is_string() && json.get_ref<const std::string&>().starts_with('\x01') && store::json_number(json);
+}
+bool is_text(const store::Json& json) { return json.is_string() && !is_python_number(json); }
+
 /// A number, or one of Python's; not a text that looks like one.
 std::optional<double> number_in(const store::Json& json) {
     if (json.is_number()) return json.get<double>();
-    if (json.is_string() && json.get_ref<const std::string&>().starts_with('\x01')) return store::json_number(json);
-    return std::nullopt;
+    return is_python_number(json) ? store::json_number(json) : std::nullopt;
 }
-
-bool is_text(const store::Json& json) { return json.is_string() && !number_in(json); }
 
 std::optional<std::int64_t> whole_in(const store::Json& json) {
     if (!json.is_number_integer()) return std::nullopt;
@@ -46,14 +49,14 @@ std::optional<std::int64_t> whole_in(const store::Json& json) {
 }
 
 Value scalar(const std::string& where, const store::Json& json) {
-    if (json.is_structured() || (json.is_string() && !is_text(json)))  // no answer could give one of Python's numbers back
+    if (json.is_structured() || is_python_number(json))  // no answer could give one of Python's numbers back
         throw bad_value(where, shown(json), "a text, a number, true, false or null");
     return store::json_value(json);
 }
 
 /// True if one of Python's numbers is somewhere in the value. JSON has none, so the store could not give it back to every program.
 bool has_python_number(const store::Json& json) {
-    if (json.is_string()) return number_in(json).has_value();
+    if (is_python_number(json)) return true;
     return json.is_structured() && std::any_of(json.begin(), json.end(), has_python_number);
 }
 
@@ -109,7 +112,7 @@ Request::Request(std::string_view line) {
     json_ = store::parse_json(line);
     if (!json_.is_object()) throw bad_value("request", json_.is_discarded() ? "no JSON" : shown(json_), expected);
     if (const auto id = json_.find("id"); id != json_.end()) {
-        if (id->is_structured() || (id->is_string() && !is_text(*id))) throw bad_value("id", shown(*id), "a number, a text or null");
+        if (id->is_structured() || is_python_number(*id)) throw bad_value("id", shown(*id), "a number, a text or null");
         id_ = id->dump();
     }
     if (const auto op = json_.find("op"); op != json_.end() && is_text(*op)) op_ = op->get<std::string>();
