@@ -19,17 +19,10 @@
 
 #include "bench/prediction_errors.hpp"
 #include "gpu/jobs.hpp"
-#include "gpu/operators/operator_table.hpp"
-#include "hpo/allocator/cuda_overheads.hpp"
+#include "gpu/operators/dry_run.hpp"
 #include "hpo/allocator/trace_peak.hpp"
-#include "hpo/torch/autocast.hpp"
-#include "hpo/torch/meta/autocast.hpp"
-#include "hpo/torch/meta/cuda.hpp"
-#include "hpo/torch/meta/device.hpp"
 #include "hpo/torch/prediction/cuda_history.hpp"
 #include "hpo/torch/prediction/predict_peak.hpp"
-#include "hpo/torch/prediction/predicted_card.hpp"
-#include "hpo/trainer/trainer.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -38,59 +31,13 @@ using hpo::Precision;
 using hpo::allocator::AllocationTrace;
 
 constexpr double mib = 1 << 20;
-constexpr Precision precisions[] = {Precision::fp32, Precision::bf16, Precision::fp16};
-constexpr const char* names[] = {"fp32", "bf16", "fp16"};
-
-torch::ScalarType type_of(Precision precision) {
-    return precision == Precision::fp32 ? torch::kFloat : precision == Precision::bf16 ? torch::kBFloat16 : torch::kHalf;
-}
-
-/// Inputs, forward pass, backward pass, as a training has them.
-void run(const gpu::Operator& each, torch::Device device, Precision precision) {
-    const torch::Tensor result = [&] {
-        const hpo::libtorch::Autocast cast{device, precision};
-        return each.run({device, type_of(precision)});
-    }();
-    if (result.defined() && result.requires_grad()) torch::autograd::backward({result}, {torch::empty_like(result)});
-}
-
-struct Taken {
-    AllocationTrace trace;
-    std::string problem;  ///< why there is none
-};
-
-/// Without what a library keeps for ever.
-AllocationTrace without_workspaces(const AllocationTrace& trace) {
-    AllocationTrace rest;
-    std::vector<std::int64_t> number(trace.blocks.size(), -1);
-    for (const std::int64_t event : trace.events) {
-        const std::size_t block = AllocationTrace::block_of(event);
-        if (trace.scopes[trace.blocks[block].scope] == hpo::allocator::cublaslt_workspace_scope) continue;
-        if (event >= 0) number[block] = rest.take({.bytes = trace.blocks[block].bytes});
-        else rest.give_back(number[block]);
-    }
-    return rest;
-}
-
-/// By a dry run.
-Taken foretold(const gpu::Operator& each, Precision precision) {
-    try {
-        const hpo::libtorch::MetaFactories factories;
-        hpo::libtorch::Recording recording{hpo::libtorch::Recorded::device};
-        run(each, torch::kMeta, precision);
-        return {without_workspaces(recording.finish()), ""};
-    } catch (const std::exception& error) {
-        return {{}, hpo::libtorch::dry_run_problem(error.what())};
-    }
-}
-
 /// On the card, the second time, when libraries' workspaces are there.
-Taken taken(const gpu::Operator& each, Precision precision) {
+gpu::Taken taken(const gpu::Operator& each, Precision precision) {
     const torch::Device card{torch::kCUDA, 0};
     try {
-        run(each, card, precision);
+        gpu::run(each, card, precision);
         hpo::libtorch::CudaHistory history;
-        run(each, card, precision);
+        gpu::run(each, card, precision);
         return {history.finish(), ""};
     } catch (const std::exception& error) {
         return {{}, hpo::libtorch::dry_run_problem(error.what())};
@@ -111,8 +58,8 @@ std::vector<std::int64_t> in_order(const AllocationTrace& trace) {
 struct Row {
     std::string name;
     std::string precision;
-    Taken foretold;
-    Taken taken;
+    gpu::Taken foretold;
+    gpu::Taken taken;
 
     [[nodiscard]] bool compared() const { return foretold.problem.empty() && taken.problem.empty(); }
     /// Each block has the same size and the same place in the order, and is given back before the same block is taken. Blocks that are
@@ -144,34 +91,21 @@ std::string listed(const AllocationTrace& trace) {
     return text;
 }
 
-std::vector<gpu::Operator> all_operators() {
-    std::vector<gpu::Operator> all;
-    for (auto group : {gpu::elementwise_operators(), gpu::reductions(), gpu::products(), gpu::layers(), gpu::losses(), gpu::selections(),
-                       gpu::optimizers()})
-        std::move(group.begin(), group.end(), std::back_inserter(all));
-    return all;
-}
-
 std::vector<Row> compare_all() {
     std::vector<Row> rows;
-    const std::vector<gpu::Operator> all = all_operators();
+    const std::vector<gpu::Operator> all = gpu::all_operators();
     const char* const only = std::getenv("HPO_OPERATOR");
     const auto each_one = [&](const auto& work) {
         std::size_t at = 0;
         for (const gpu::Operator& each : all) {
             if (only != nullptr && each.name.find(only) == std::string::npos) continue;
-            for (const Precision precision : precisions) work(each, precision, at++);
+            for (const Precision precision : gpu::precisions) work(each, precision, at++);
         }
     };
     {
-        const hpo::libtorch::MetaDevice device{hpo::libtorch::MetaTarget::cuda};
-        const hpo::libtorch::MetaAutocast autocast{hpo::libtorch::MetaTarget::cuda};
-        hpo::TrainerJob job;
-        job.plan.device = "cuda:0";
-        job.cublas_workspace_bytes = 0;
-        const hpo::libtorch::MetaCuda cuda{hpo::libtorch::predicted_card(job)};
+        const gpu::DryRunForCuda dry_run;
         each_one([&](const gpu::Operator& each, Precision precision, std::size_t) {
-            rows.push_back({each.name, names[static_cast<int>(precision)], foretold(each, precision), {}});
+            rows.push_back({each.name, gpu::name_of(precision), dry_run.of(each, precision), {}});
         });
     }
     each_one([&](const gpu::Operator& each, Precision precision, std::size_t at) { rows[at].taken = taken(each, precision); });
@@ -182,7 +116,7 @@ void print(const std::vector<Row>& rows) {
     std::printf("| operator | precision | dry run, MiB | LibTorch, MiB | blocks | difference |\n|---|---|---:|---:|---:|---|\n");
     const bool in_full = std::getenv("HPO_OPERATOR") != nullptr;
     for (const Row& row : rows) {
-        const auto peak = [](const Taken& one) { return static_cast<double>(hpo::allocator::requested_peak(one.trace).bytes) / mib; };
+        const auto peak = [](const gpu::Taken& one) { return static_cast<double>(hpo::allocator::requested_peak(one.trace).bytes) / mib; };
         std::printf("| %s | %s | %.3f | %.3f | %zu, %zu | %s |\n", row.name.c_str(), row.precision.c_str(), peak(row.foretold),
                     peak(row.taken), row.foretold.trace.blocks.size(), row.taken.trace.blocks.size(), row.verdict().c_str());
         const std::string problem = row.taken.problem.empty() ? row.foretold.problem : row.taken.problem;
@@ -193,7 +127,8 @@ void print(const std::vector<Row>& rows) {
 }
 
 void summarise(const std::vector<Row>& rows) {
-    for (const char* const precision : names) {
+    for (const Precision each : gpu::precisions) {
+        const char* const precision = gpu::name_of(each);
         std::size_t exact = 0;
         std::size_t same = 0;
         std::size_t refused = 0;

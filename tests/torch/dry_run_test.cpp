@@ -17,6 +17,9 @@
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "hpo/testing/trainer_contract.hpp"
+#include "hpo/torch/meta/cuda.hpp"
+#include "hpo/torch/meta/device.hpp"
+#include "hpo/torch/meta/factories.hpp"
 #include "hpo/torch/meta/onednn.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/prediction/dry_run.hpp"
@@ -585,6 +588,50 @@ TEST_CASE("on CUDA the allocator and the context count, and dropout keeps a byte
     CHECK(activations(predicted(trainer, job)) < activations(cuda));
     job.plan.allocator_settings = "max_split_size:1";
     CHECK_THROWS_WITH(predicted(trainer, job), Catch::Contains("max_split_size") && Catch::Contains("did you mean"));
+}
+
+TEST_CASE("what a dry run for CUDA puts in place of LibTorch's operators has their derivatives, also the second ones") {
+    using torch::Tensor;
+    struct Operator {
+        const char* name;
+        std::function<Tensor(const Tensor&)> apply;
+    };
+    const auto ids = [](const Tensor& x) { return torch::zeros({4, 3}, x.options().dtype(torch::kLong)); };
+    const std::vector<Operator> operators{
+        {"gather", [&](const Tensor& x) { return x.gather(1, ids(x)); }},
+        {"index_select", [&](const Tensor& x) { return x.index_select(1, ids(x)[0]); }},
+        {"max of a dimension", [](const Tensor& x) { return std::get<0>(x.max(1)); }},
+        {"max of a dimension that is kept", [](const Tensor& x) { return std::get<0>(x.max(0, true)); }},
+        {"min of a dimension", [](const Tensor& x) { return std::get<0>(x.min(-1)); }},
+        {"index", [&](const Tensor& x) { return x.index({ids(x)[0]}); }},
+        {"embedding", [&](const Tensor& x) { return torch::embedding(x, ids(x)); }},
+        {"mish", [](const Tensor& x) { return torch::mish(x); }},
+        {"softmax", [](const Tensor& x) { return torch::softmax(x, 1, torch::kFloat); }},
+        {"log_softmax", [](const Tensor& x) { return torch::log_softmax(x, 1); }},
+        {"dropout", [](const Tensor& x) { return torch::dropout(x, 0.5, true); }},
+        {"mean", [](const Tensor& x) { return x.mean(1); }},
+        {"norm", [](const Tensor& x) { return x.norm(2, 1); }},
+        {"mm", [](const Tensor& x) { return x.mm(x.t()); }},
+        {"mse_loss", [](const Tensor& x) { return torch::mse_loss(x, torch::ones_like(x)); }},
+    };
+    const auto check = [&](torch::Device device) {
+        for (const Operator& each : operators) {
+            CAPTURE(each.name, device.str());
+            const Tensor x = torch::ones({4, 6}, device).requires_grad_();
+            const Tensor y = each.apply(x);
+            const Tensor first = torch::autograd::grad({(y * y).sum()}, {x}, {}, true, true)[0];
+            REQUIRE(first.requires_grad());
+            const Tensor second = torch::autograd::grad({first.sum()}, {x})[0];
+            REQUIRE(second.defined());
+            CHECK(first.sizes() == x.sizes());
+            CHECK(second.sizes() == x.sizes());
+        }
+    };
+    check(torch::kCPU);
+    const hpo::libtorch::MetaFactories factories;
+    const hpo::libtorch::MetaDevice device{hpo::libtorch::MetaTarget::cuda};
+    const hpo::libtorch::MetaCuda cuda;
+    check(torch::kMeta);
 }
 
 TEST_CASE("a trace that is kept says which module and operator took a block") {

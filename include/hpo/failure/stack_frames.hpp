@@ -23,4 +23,10 @@ namespace hpo {
     return said;
 }
 
+/// An error's text without the advice of LibTorch's dispatcher. An operator that a device lacks makes a text of a kilobyte or more: one
+/// sentence that says so, then what the reason may be, then a list of all devices. Only the sentence stays. Other texts are unchanged.
+[[nodiscard]] inline std::string_view without_dispatcher_advice(std::string_view text) {
+    return text.substr(0, text.find(" This could be because the operator doesn't exist for this backend"));
+}
+
 }  // namespace hpo

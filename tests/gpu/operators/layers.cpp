@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <torch/version.h>
+
 #include "gpu/operators/operator_table.hpp"
 
 namespace gpu {
@@ -167,7 +169,9 @@ std::vector<Operator> layers() {
              const torch::Tensor x = in.x();
              return x * torch::rsqrt(x.to(torch::kFloat).pow(2).mean(-1, true) + 1e-6) * in.w({256});
          }},
+#if TORCH_VERSION_MAJOR >= 2
         {"rms_norm", [](I in) { return at::rms_norm(in.x(), {256}, in.w({256}), 1e-6); }},
+#endif
         {"local_response_norm",
          [](I in) {
              return torch::nn::functional::local_response_norm(in.x({32, 64, 28, 28}),

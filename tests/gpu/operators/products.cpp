@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <torch/version.h>
+
 #include "gpu/operators/operator_table.hpp"
 
 namespace gpu {
@@ -133,6 +135,7 @@ std::vector<Operator> products() {
          [](I in) {
              return torch::linalg_multi_dot({in.x({256, 512}), in.x({512, 128}), in.x({128, 64})});
          }},
+#if TORCH_VERSION_MAJOR >= 2
         {"attention",
          [](I in) {
              return at::scaled_dot_product_attention(in.x({16, 12, 128, 64}), in.x({16, 12, 128, 64}), in.x({16, 12, 128, 64}));
@@ -173,6 +176,7 @@ std::vector<Operator> products() {
          [](I in) {
              return at::scaled_dot_product_attention(in.x({12, 128, 64}), in.x({12, 128, 64}), in.x({12, 128, 64}));
          }},
+#endif
         {"attention written out",
          [](I in) {
              const torch::Tensor scores = in.x({16, 12, 128, 64}).matmul(in.x({16, 12, 128, 64}).transpose(-1, -2)) / 8.0;

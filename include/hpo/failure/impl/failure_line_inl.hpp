@@ -17,11 +17,11 @@
 
 namespace hpo::detail {
 
-/// The first line that is not blank.
+/// The first line that is not blank, without the dispatcher's advice.
 HPO_INLINE std::string first_filled_line(std::string_view text) {
     const auto begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
     text.remove_prefix(begin);
-    text = text.substr(0, text.find('\n'));
+    text = without_dispatcher_advice(text.substr(0, text.find('\n')));
     while (text.ends_with('\r')) text.remove_suffix(1);
     return std::string{text};
 }

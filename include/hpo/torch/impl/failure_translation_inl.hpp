@@ -45,7 +45,7 @@ HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::strin
         failure.traceback = e.what();
 #endif
     } catch (const c10::Error& e) {
-        describe(FailureKind::trainer_error, "c10::Error", e.what_without_backtrace());
+        describe(FailureKind::trainer_error, "c10::Error", std::string{without_dispatcher_advice(e.what_without_backtrace())});
         failure.traceback = e.what();
         if (failure.message.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos)
             failure.kind = FailureKind::host_out_of_memory;

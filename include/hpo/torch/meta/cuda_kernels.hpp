@@ -35,6 +35,8 @@ using Sizes = at::IntArrayRef;
 [[nodiscard]] Tensor embedding_dense_backward(const Tensor& gradient, const Tensor& indices, std::int64_t rows, std::int64_t padding,
                                               bool scale);
 /// The next three write into a new tensor of zeros. LibTorch takes a second one for the meta device, for which it writes nothing in place.
+/// They consist of other operators, and have their derivatives from these, as LibTorch's own have. So they take the place of LibTorch's
+/// before autograd: with a kernel for the meta device alone, an operator without a derivative of its own would have none.
 [[nodiscard]] Tensor value_selecting_reduction_backward(const Tensor& gradient, std::int64_t dimension, const Tensor& indices, Sizes sizes,
                                                         bool keep);
 [[nodiscard]] Tensor index_select_backward(const Tensor& gradient, Sizes sizes, std::int64_t dimension, const Tensor& index);

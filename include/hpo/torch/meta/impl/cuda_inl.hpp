@@ -28,6 +28,9 @@ HPO_INLINE MetaCuda::MetaCuda(const Card& card) {
     operators_.impl("softmax.int", &softmax);
     operators_.impl("log_softmax.int", &log_softmax);
     operators_.impl("lstm.input", &lstm);
+    operators_.impl("value_selecting_reduction_backward", &kernels_of_cuda::value_selecting_reduction_backward);
+    operators_.impl("index_select_backward", &kernels_of_cuda::index_select_backward);
+    operators_.impl("gather_backward", &kernels_of_cuda::gather_backward);
 #if TORCH_VERSION_MAJOR >= 2
     operators_.impl("scaled_dot_product_attention", &attention);
 #endif
@@ -71,9 +74,6 @@ HPO_INLINE void MetaCuda::add_kernels() {
     kernels_.impl("_softmax_backward_data", &kernel::softmax_backward);
     kernels_.impl("mish_backward", &kernel::mish_backward);
     kernels_.impl("embedding_dense_backward", &kernel::embedding_dense_backward);
-    kernels_.impl("value_selecting_reduction_backward", &kernel::value_selecting_reduction_backward);
-    kernels_.impl("index_select_backward", &kernel::index_select_backward);
-    kernels_.impl("gather_backward", &kernel::gather_backward);
     kernels_.impl("index_put", &kernel::index_put);
     kernels_.impl("add.Tensor", &kernel::add);
     kernels_.impl("log_sigmoid_forward", &kernel::log_sigmoid_forward);

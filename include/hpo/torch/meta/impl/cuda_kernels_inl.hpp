@@ -126,16 +126,18 @@ HPO_INLINE Tensor embedding_dense_backward(const Tensor& gradient, const Tensor&
     return sums;
 }
 
-HPO_INLINE Tensor value_selecting_reduction_backward(const Tensor& gradient, std::int64_t /*dimension*/, const Tensor& /*indices*/,
-                                                     Sizes sizes, bool /*keep*/) {
-    return at::empty(sizes, gradient.options());
+HPO_INLINE Tensor value_selecting_reduction_backward(const Tensor& gradient, std::int64_t dimension, const Tensor& indices, Sizes sizes,
+                                                     bool keep) {
+    const bool is_reduced = !keep && !sizes.empty();
+    return at::zeros(sizes, gradient.options())
+        .scatter_(dimension, is_reduced ? indices.unsqueeze(dimension) : indices, is_reduced ? gradient.unsqueeze(dimension) : gradient);
 }
-HPO_INLINE Tensor index_select_backward(const Tensor& gradient, Sizes sizes, std::int64_t /*dimension*/, const Tensor& /*index*/) {
-    return at::empty(sizes, gradient.options());
+HPO_INLINE Tensor index_select_backward(const Tensor& gradient, Sizes sizes, std::int64_t dimension, const Tensor& index) {
+    return at::zeros(sizes, gradient.options()).index_add_(dimension, index, gradient);
 }
-HPO_INLINE Tensor gather_backward(const Tensor& gradient, const Tensor& self, std::int64_t /*dimension*/, const Tensor& /*index*/,
-                                  bool /*sparse*/) {
-    return at::empty(self.sizes(), gradient.options());
+HPO_INLINE Tensor gather_backward(const Tensor& gradient, const Tensor& self, std::int64_t dimension, const Tensor& index, bool sparse) {
+    if (sparse) return at::_gather_sparse_backward(self, dimension, index, gradient);
+    return at::zeros(self.sizes(), gradient.options()).scatter_add_(dimension, index, gradient);
 }
 
 HPO_INLINE Tensor index_put(const Tensor& self, const c10::List<TorchOptional<Tensor>>& indices, const Tensor& values, bool accumulate) {

@@ -18,6 +18,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/core/plan.hpp"
+#include "hpo/failure/stack_frames.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/torch/meta/products.hpp"
 #include "hpo/torch/prediction/predict_peak.hpp"
@@ -36,7 +37,7 @@ HPO_INLINE std::string dry_run_problem(const std::string& message) {
     } else if (const auto end = line.find(plain); end != std::string::npos) {
         name = line.substr(0, end);
     }
-    return name.empty() ? line : "LibTorch has no meta kernel for " + name;
+    return name.empty() ? std::string{without_dispatcher_advice(line)} : "LibTorch has no meta kernel for " + name;
 }
 
 HPO_INLINE void rethrow_with_phase(std::string_view phase) {
