@@ -48,8 +48,8 @@ TEST_CASE("a study's attribute is replaced only where it is what was read before
     };
     CHECK(replace(std::nullopt, "1"));
     CHECK_FALSE(replace(std::nullopt, "2"));
-    CHECK(store.studies().at(0).user_attributes.at("options") == "1");
+    CHECK(store.studies().at(0).system_attributes.at("options") == "1");
     CHECK(replace("1", "2"));
     CHECK_FALSE(replace("1", "3"));
-    CHECK(store.studies().at(0).user_attributes.at("options") == "2");
+    CHECK(store.studies().at(0).system_attributes.at("options") == "2");
 }

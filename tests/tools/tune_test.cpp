@@ -195,8 +195,8 @@ TEST_CASE("a study keeps its trainer, its objective and its distributions") {
     {
         hpo::store::Sqlite store{workshop.path("hpo.db").string()};
         const auto study = store.open_study("bowl", std::vector{hpo::Direction::minimize}, hpo::Store::Open::resume);
-        CHECK(study.user_attributes.at("trainer") == "\"quadratic\"");
-        store.set_study_user_attribute(study.id, "metric", "\"accuracy\"");
+        CHECK(study.system_attributes.at("hpo:trainer") == "\"quadratic\"");
+        store.set_study_system_attribute(study.id, "hpo:metric", "\"accuracy\"");
     }
     const auto other = tune(workshop, {"run", "bowl.lua", "--trials", "12", "--progress", "none"});
     CHECK(other.status == 2);

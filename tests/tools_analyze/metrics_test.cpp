@@ -35,9 +35,9 @@ public:
         for (const Told& told : all) {
             const hpo::Study study = store.open_study(told.name, told.directions, hpo::Store::Open::create);
             if (!told.metric.empty()) {
-                store.set_study_user_attribute(study.id, "trainer", hpo::json_quote(told.trainer));
-                store.set_study_user_attribute(study.id, "trainer_options", told.options);
-                store.set_study_user_attribute(study.id, "metric", hpo::json_quote(told.metric));
+                store.set_study_system_attribute(study.id, "hpo:trainer", hpo::json_quote(told.trainer));
+                store.set_study_system_attribute(study.id, "hpo:trainer_options", told.options);
+                store.set_study_system_attribute(study.id, "hpo:metric", hpo::json_quote(told.metric));
             }
             for (const std::vector<double>& values : told.values) {
                 hpo::Trial trial = store.begin_trial(study.id, std::nullopt);

@@ -23,6 +23,9 @@ public:
     void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) override {
         of(study_id).study.user_attributes[key] = json;
     }
+    void set_study_system_attribute(std::int64_t study_id, const std::string& key, const std::string& json) override {
+        of(study_id).study.system_attributes[key] = json;
+    }
 
     bool refresh(std::int64_t study_id, std::vector<Trial>& trials) override;
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override { return of(study_id).rejections; }

@@ -36,6 +36,7 @@ public:
     }
     void delete_study(std::int64_t study_id) override;
     void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) override;
+    void set_study_system_attribute(std::int64_t study_id, const std::string& key, const std::string& json) override;
 
     bool refresh(std::int64_t study_id, std::vector<Trial>& trials) override;
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override {

@@ -45,6 +45,7 @@ public:
     [[nodiscard]] virtual std::vector<Study> studies() = 0;
     virtual void delete_study(std::int64_t study_id) = 0;
     virtual void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) = 0;
+    virtual void set_study_system_attribute(std::int64_t study_id, const std::string& key, const std::string& json) = 0;
 
     /// Brings `trials` up to date. They are empty at first and ordered by number. Cheap if no other process wrote. Trials that this object
     /// changed itself must already be up to date in `trials`. Returns true if something was read.

@@ -16,9 +16,8 @@ namespace {
 
 /// The names that hpo-tune keeps: those of several objectives as one text, "loss, accuracy".
 std::vector<std::string> names_of_ours(const hpo::Study& study) {
-    const Json metric = json_attribute(study.user_attributes, "metric");
-    // Other programs than ours may keep anything under this name.
-    if (!metric.is_string() || !study.user_attributes.contains("trainer")) return {};
+    const Json metric = json_attribute(study.system_attributes, "hpo:metric");
+    if (!metric.is_string()) return {};
     std::string rest = metric.get<std::string>();
     std::vector<std::string> names;
     constexpr std::string_view comma = ", ";

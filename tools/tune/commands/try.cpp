@@ -25,9 +25,9 @@ namespace {
 
 /// Throws bad_value where the study's trials ran with another trainer than the script has.
 void require_same_trainer(const Settings& settings, const Study& study, const std::string& which) {
-    const auto stored = study.user_attributes.find("trainer");
+    const auto stored = study.system_attributes.find(trainer_attribute);
     const std::string& trainer = settings.description().trainer;
-    if (stored == study.user_attributes.end() || stored->second == json_quote(trainer)) return;
+    if (stored == study.system_attributes.end() || stored->second == json_quote(trainer)) return;
     throw bad_value("--trial " + which, "trainer \"" + trainer + "\" in " + settings.arguments().script,
                     "trainer " + stored->second + ", which study " + study.name + " has");
 }

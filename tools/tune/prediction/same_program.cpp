@@ -15,8 +15,8 @@ namespace {
 
 /// True if the study's attribute is this JSON; an order of members and a way to write a number tell nothing.
 bool has_attribute(const Study& study, const std::string& name, const std::string& json) {
-    const auto kept = study.user_attributes.find(name);
-    return kept != study.user_attributes.end() && store::parse_json(kept->second) == store::parse_json(json);
+    const auto kept = study.system_attributes.find(name);
+    return kept != study.system_attributes.end() && store::parse_json(kept->second) == store::parse_json(json);
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ SameProgram read_same_program(const Settings& settings, const TrainerInfo& info,
         const std::vector<Study> studies = snapshot.studies();
         for (const Study& study : studies | std::views::reverse) {
             if (study.name == settings.text("study") || found.trials.size() >= SameProgram::most_trials) continue;
-            if (!has_attribute(study, "trainer", json_quote(settings.description().trainer)) ||
+            if (!has_attribute(study, trainer_attribute, json_quote(settings.description().trainer)) ||
                 !has_attribute(study, trainer_options_attribute, trainer_options_text(settings)))
                 continue;
             std::vector<Trial> trials = snapshot.trials(study, {.reports = false});

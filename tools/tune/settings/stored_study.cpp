@@ -80,15 +80,16 @@ void require_room_for_store(const std::string& file, const store::PatienceOption
 }
 
 std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings) {
-    return {{{"trainer", settings.description().trainer}, {"metric", settings.metric_text()}}};
+    return {{{trainer_attribute, settings.description().trainer}, {metric_attribute, settings.metric_text()}}};
 }
 
 void require_same_identity(const Study& stored, const Settings& settings) {
     for (const auto& [key, value] : identity(settings)) {
-        const auto has = stored.user_attributes.find(key);
-        if (has == stored.user_attributes.end() || has->second == json_quote(value)) continue;
-        throw bad_value(settings.place("study"), key + " \"" + value + "\" for study " + stored.name,
-                        key + " " + has->second + ", which its trials have; or another --study");
+        const auto has = stored.system_attributes.find(key);
+        if (has == stored.system_attributes.end() || has->second == json_quote(value)) continue;
+        const std::string name = key.substr(key.find(':') + 1);
+        throw bad_value(settings.place("study"), name + " \"" + value + "\" for study " + stored.name,
+                        name + " " + has->second + ", which its trials have; or another --study");
     }
 }
 
@@ -99,8 +100,8 @@ std::string trainer_options_text(const Settings& settings) {
 void require_same_options(const Study& stored, const std::vector<Trial>& trials, const Settings& settings, const TrainerInfo& info) {
     const bool none_began = std::ranges::all_of(trials, [](const Trial& trial) { return trial.state == TrialState::waiting; });
     if (settings.arguments().accept_changed_options || none_began) return;
-    const auto kept = stored.user_attributes.find(trainer_options_attribute);
-    if (kept == stored.user_attributes.end()) return;
+    const auto kept = stored.system_attributes.find(trainer_options_attribute);
+    if (kept == stored.system_attributes.end()) return;
     const store::Json json = store::parse_json(kept->second);
     if (!json.is_object()) return;
     const auto& now = settings.description().trainer_options;
@@ -136,9 +137,9 @@ void require_same_options(const Study& stored, const std::vector<Trial>& trials,
 void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info,
                           const store::PatienceOptions& patience) {
     const std::string text = trainer_options_text(settings);
-    if (settings.arguments().accept_changed_options) return store.set_study_user_attribute(stored.id, trainer_options_attribute, text);
-    const auto read = stored.user_attributes.find(trainer_options_attribute);
-    const auto expected = read == stored.user_attributes.end() ? std::nullopt : std::optional{read->second};
+    if (settings.arguments().accept_changed_options) return store.set_study_system_attribute(stored.id, trainer_options_attribute, text);
+    const auto read = stored.system_attributes.find(trainer_options_attribute);
+    const auto expected = read == stored.system_attributes.end() ? std::nullopt : std::optional{read->second};
     store::Connection connection{file, store::Connection::Options{.write = true, .immutable = false, .patience = patience}};
     if (store::replace_study_attribute(connection, stored.id, trainer_options_attribute, expected, text)) return;
     std::vector<Trial> trials;

@@ -37,9 +37,12 @@ void require_room_for_store(const std::string& file, const store::PatienceOption
 /// Throws bad_value where the stored study has another trainer or metric than the script.
 void require_same_identity(const Study& stored, const Settings& settings);
 
-/// The options of the study's trainer as the study keeps them, in the user attribute `trainer_options`: JSON text.
+/// The options of the study's trainer as the study keeps them, in the system attribute `hpo:trainer_options`: JSON text.
 [[nodiscard]] std::string trainer_options_text(const Settings& settings);
-inline constexpr const char* trainer_options_attribute = "trainer_options";
+/// System attributes of a study: those of users are the program's.
+inline constexpr const char* trainer_attribute = "hpo:trainer";
+inline constexpr const char* metric_attribute = "hpo:metric";
+inline constexpr const char* trainer_options_attribute = "hpo:trainer_options";
 
 /// Throws bad_value where the stored study's trials have other options of the trainer than the script, unless that is accepted. An option
 /// that one of them leaves out has the trainer's standard. A study that does not tell its options, as those of earlier versions, and one

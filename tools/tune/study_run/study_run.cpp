@@ -61,7 +61,7 @@ Study open_same_study(Store& store, const Settings& settings) {
     const Study study = store.open_study(settings.text("study"), settings.directions(), Store::Open::create_or_resume);
     require_same_identity(study, settings);
     for (const auto& [key, value] : identity(settings)) {
-        if (!study.user_attributes.contains(key)) store.set_study_user_attribute(study.id, key, json_quote(value));
+        if (!study.system_attributes.contains(key)) store.set_study_system_attribute(study.id, key, json_quote(value));
     }
     return study;
 }

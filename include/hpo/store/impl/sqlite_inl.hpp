@@ -75,6 +75,16 @@ HPO_INLINE void Sqlite::set_study_user_attribute(std::int64_t study_id, const st
     });
 }
 
+HPO_INLINE void Sqlite::set_study_system_attribute(std::int64_t study_id, const std::string& key, const std::string& json) {
+    connection_->write([&] {
+        require_study(study_id);
+        connection_->run(
+            "INSERT INTO study_system_attributes (study_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
+            "ON CONFLICT (study_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
+            study_id, valid_utf8(key), checked_json(place_, key, json));
+    });
+}
+
 HPO_INLINE bool Sqlite::refresh(std::int64_t study_id, std::vector<Trial>& trials) {
     const TrialSync::Version version{connection_->data_version(), own_changes_};
     if (sync_.is_current(study_id, trials, version)) return false;
