@@ -106,6 +106,14 @@ TEST_CASE("memory that runs out and losses that diverge trip no breaker, nor doe
     CHECK_FALSE(never.trip());
 }
 
+TEST_CASE("failures that the caller lets pass trip no breaker") {
+    Breaker breaker{3, [](const hpo::Failure& failure) { return failure.kind == FailureKind::crash; }};
+    for (int i = 0; i < 40; ++i) breaker.see(failed(i, "the objective returned None"));
+    CHECK_FALSE(breaker.trip());
+    for (int i = 40; i < 43; ++i) breaker.see(failed(i, "signal 11", FailureKind::crash));
+    CHECK(breaker.trip());
+}
+
 TEST_CASE("a study whose objective always throws ends after ten trials, and says so") {
     hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
     hpo::store::InMemory store;
@@ -197,6 +205,7 @@ TEST_CASE("a configuration that failed in different ways, or in one that may not
     CHECK_FALSE(hpo::tuner::fails_again({}, trials));
     trials.push_back(failed(3, "a"));
     CHECK(hpo::tuner::fails_again({}, trials));
+    CHECK_FALSE(hpo::tuner::fails_again({}, trials, [](const hpo::Failure&) { return false; }));
     trials.push_back(complete(4));
     CHECK_FALSE(hpo::tuner::fails_again({}, trials));
     const std::vector<Trial> lost{failed(0, "gone", FailureKind::lost_worker), failed(1, "gone", FailureKind::lost_worker),

@@ -58,7 +58,7 @@ public:
         try {
             for (int round = 0; round < options_.max_rejections; ++round) {
                 ParamSet params = draw(space_, TrialContext{number, history}, options_.fixed, round, round);
-                exhausted_ = fails_again(params, history.trials);
+                exhausted_ = fails_again(params, history.trials, options_.breaker_counts);
                 if (exhausted_) continue;
                 ahead_ = Ahead{number, round, std::move(params)};
                 return false;
@@ -112,7 +112,7 @@ public:
                 books_.set_params(number, std::move(params));
                 return {.unlaunchable = std::move(refusal)};
             }
-            if (const auto again = has_own_values || options_.breaker <= 0 ? std::nullopt : fails_again(params, history.trials)) {
+            if (const auto again = has_own_values || options_.breaker <= 0 ? std::nullopt : fails_again(params, history.trials, options_.breaker_counts)) {
                 ++failing;
                 if (round + 1 < options_.max_rejections) continue;
                 exhausted_ = again;

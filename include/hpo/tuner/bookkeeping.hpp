@@ -57,13 +57,16 @@ public:
     struct Wanted {
         std::int64_t trials = 0;
         std::int64_t own_running = 0;
+        std::optional<std::int64_t> own_trials{};  ///< TuneOptions::own_trials
     };
     /// Begins an enqueued or a new trial. Returns nullopt when the wanted number is done or running, other processes' trials included.
     /// After such an answer it does not ask the store again for a short time.
     [[nodiscard]] std::optional<std::int64_t> begin_trial(const Wanted& wanted);
     /// False if it is known without asking the store that no trial can be begun.
     [[nodiscard]] bool may_begin(const Wanted& wanted) const {
-        if (done_ + wanted.own_running >= wanted.trials) return false;
+        const bool enough = wanted.own_trials ? own_done_ + wanted.own_running >= *wanted.own_trials
+                                              : done_ + wanted.own_running >= wanted.trials;
+        if (enough) return false;
         return !since_refusal_ || since_refusal_->seconds() >= refusal_holds_seconds;
     }
     /// Begins a trial in place of a lost one. It goes on after step `last_kept`, or runs from the beginning if that is nullopt. Returns
@@ -140,6 +143,7 @@ private:
     bool others_run_ = false;                ///< true if other processes run trials, as of the latest reading
     std::int64_t done_ = 0;
     bool told_misprediction_ = false;
+    std::int64_t own_done_ = 0;  ///< trials that this run has finished and that count
     std::vector<std::string> noted_;     ///< texts that the observer was told of by note_once
     std::vector<std::string> given_up_;  ///< pairs of source and family that the observer was told of
     std::optional<Run> run_;

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/signature.hpp"
@@ -32,8 +34,9 @@ struct BreakerTrip {
 /// (FailureTraits::follows_parameters): a sampler learns from those.
 class Breaker {
 public:
-    /// 0: never trips.
-    explicit Breaker(std::int64_t in_a_row) : in_a_row_{in_a_row} {}
+    /// 0: never trips. `counts` is false for failures that the caller lets pass; if it is not set, there are none.
+    explicit Breaker(std::int64_t in_a_row, std::function<bool(const Failure&)> counts = {})
+        : in_a_row_{in_a_row}, counts_failure_{std::move(counts)} {}
 
     /// Call it for each trial of this run that has ended.
     void see(const Trial& trial) {
@@ -80,13 +83,14 @@ private:
         return only ? last.device : std::string{};
     }
     /// The failure that ended the trial, if it counts. Otherwise null.
-    static const Failure* counted_failure(const Trial& trial) {
+    [[nodiscard]] const Failure* counted_failure(const Trial& trial) const {
         if (trial.state != TrialState::fail || trial.attempts.empty() || !trial.attempts.back().failure) return nullptr;
         const Failure& failure = *trial.attempts.back().failure;
-        return traits_of(failure).follows_parameters ? nullptr : &failure;
+        return traits_of(failure).follows_parameters || (counts_failure_ && !counts_failure_(failure)) ? nullptr : &failure;
     }
 
     std::int64_t in_a_row_;
+    std::function<bool(const Failure&)> counts_failure_;
     std::deque<Ended> latest_;                    ///< the oldest first
     std::map<std::string, std::int64_t> counts_;  ///< of the signatures in latest_
     std::int64_t row_ = 0;                        ///< equal failures at the end of latest_

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,8 +16,10 @@ namespace hpo::tuner {
 inline constexpr std::int64_t most_equal_failures = 3;
 
 /// Says why a proposal is not worth another trial: `most_equal_failures` trials with these very parameters failed, each with the same
-/// signature, and such a failure comes again (Recurrence::deterministic). Returns nullopt if it is worth one. O(trials).
-[[nodiscard]] std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials);
+/// signature, and such a failure comes again (Recurrence::deterministic). Returns nullopt if it is worth one. Failures for which `counts` is
+/// set and false do not count (TuneOptions::breaker_counts). O(trials).
+[[nodiscard]] std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials,
+                                                     const std::function<bool(const Failure&)>& counts = {});
 
 /// False if it is plain from the trials' states that fails_again returns nullopt for all parameters. Also false if an enqueued trial waits,
 /// which runs in any case. O(trials).

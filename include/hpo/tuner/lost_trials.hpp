@@ -121,7 +121,7 @@ public:
     /// Sleeps a moment if trials are missing: other processes run them, and may die. Returns false if none is missing.
     [[nodiscard]] bool wait_for_others(double seconds) {
         const std::int64_t missing = options_.trials - books_.done();
-        if (missing <= 0) return false;
+        if (missing <= 0 || options_.own_trials) return false;
         if (!std::exchange(told_of_others_, true)) observer_.waiting_for_others(missing);
         sleep_seconds(seconds);
         return true;

@@ -87,7 +87,9 @@ private:
         }
     }
 
-    [[nodiscard]] Bookkeeping::Wanted wanted() const { return {.trials = options_.trials, .own_running = std::ssize(running_)}; }
+    [[nodiscard]] Bookkeeping::Wanted wanted() const {
+        return {.trials = options_.trials, .own_running = std::ssize(running_), .own_trials = options_.own_trials};
+    }
     /// Returns false if no trial is left to begin.
     bool begin_trial() {
         if (!books_.may_begin(wanted()) || admission_.nothing_left()) return false;
@@ -291,7 +293,7 @@ private:
     LostTrials lost_trials_{books_, space_, options_, observer_};
     EnqueuedValues enqueued_;
     Replays replays_{books_, options_, observer_};
-    Breaker breaker_{options_.breaker};
+    Breaker breaker_{options_.breaker, options_.breaker_counts};
     bool knows_more_ = false;  ///< attempts have ended since the guard was asked about those that wait
     bool stopping_ = false;
 };

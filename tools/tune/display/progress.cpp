@@ -62,21 +62,27 @@ void Progress::study_opened(const Study& study, const std::vector<Trial>& trials
         count(trial);
         learn_pace(trial);
     }
-    const bool is_endless = settings_.trials >= endless_trials;
+    const std::int64_t wanted = wanted_trials();
+    const bool is_endless = wanted >= endless_trials;
     if (trials.empty())
         return line("study " + study.name + ": new, " +
-                    (is_endless ? "runs until it is stopped" : tools::counted(static_cast<std::size_t>(settings_.trials), "trial")));
+                    (is_endless ? "runs until it is stopped" : tools::counted(static_cast<std::size_t>(wanted), "trial")));
     const auto done = static_cast<std::int64_t>(counts_.ended());
     const std::size_t interrupted = counts_.interrupted;
     const std::size_t open = counts_.running + counts_.waiting;
     std::string text =
-        "study " + study.name + ": " + std::to_string(done) + (is_endless ? "" : " of " + std::to_string(settings_.trials)) + " done";
+        "study " + study.name + ": " + std::to_string(done) + (is_endless ? "" : " of " + std::to_string(wanted)) + " done";
     if (interrupted > 0)
         text += ", " + std::to_string(interrupted) + (interrupted == 1 ? " interrupted one does" : " interrupted ones do") + " not count";
     if (open > 0) text += ", " + std::to_string(open) + " running or waiting";
-    const std::int64_t missing = std::max<std::int64_t>(0, settings_.trials - done);
+    const std::int64_t missing = std::max<std::int64_t>(0, wanted - done);
     if (is_endless) return line(text + "; runs until it is stopped");
     line(text + (missing > 0 ? "; " + std::to_string(missing) + " to go" : "; nothing to do"));
+}
+
+std::int64_t Progress::wanted_trials() const {
+    if (!settings_.own_trials) return settings_.trials;
+    return static_cast<std::int64_t>(counts_.ended()) + std::max<std::int64_t>(0, *settings_.own_trials - counted_here_);
 }
 
 void Progress::count(const Trial& trial) {
@@ -193,6 +199,7 @@ void Progress::trial_finished(const Trial& trial) {
     const auto best_before = best_trial_;
     count(trial);
     ++finished_here_;
+    counted_here_ += counts_as_done(trial) ? 1 : 0;
     learn_pace(trial);
     double seconds = 0;
     for (const Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);

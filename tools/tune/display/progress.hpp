@@ -30,6 +30,7 @@ public:
         ProgressStyle style = ProgressStyle::plain;
         int out = STDERR_FILENO;                                 ///< a descriptor
         std::int64_t trials = 0;                                 ///< asked for
+        std::optional<std::int64_t> own_trials{};                ///< asked of this run alone; `trials` does not count then
         std::vector<std::string> metrics;                        ///< the objectives' names
         std::vector<ShownDevice> devices;                        ///< that trials run on
         std::function<void(const Trial& trial)> trial_finished;  ///< may be empty
@@ -92,6 +93,8 @@ private:
         std::string line;
     };
 
+    /// Trials in all that the study has once the run has done its part.
+    [[nodiscard]] std::int64_t wanted_trials() const;
     void line(const std::string& text);
     /// What was held back: the end of an attempt, and how many proposals were refused in a row.
     void say_what_is_due();
@@ -118,6 +121,7 @@ private:
     std::int64_t best_trial_ = -1;
     std::map<std::int64_t, Running> running_;
     std::int64_t finished_here_ = 0;
+    std::int64_t counted_here_ = 0;  ///< of these, those that count
     std::int64_t paced_ = 0;       ///< finished trials of the study whose time is known, earlier runs' too
     double paced_seconds_ = 0;     ///< of all of them
     std::int64_t last_step_ = -1;  ///< of the longest complete trial

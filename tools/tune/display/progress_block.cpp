@@ -62,7 +62,8 @@ std::vector<std::string> lines_of(const std::vector<std::string>& parts, std::si
 }  // namespace
 
 std::optional<double> Progress::seconds_left() const {
-    if (paced_ == 0 || settings_.trials >= endless_trials) return std::nullopt;
+    const std::int64_t wanted = wanted_trials();
+    if (paced_ == 0 || wanted >= endless_trials) return std::nullopt;
     const double usual = paced_seconds_ / static_cast<double>(paced_);
     const auto now = std::chrono::steady_clock::now();
     double work = 0;     // seconds of one worker
@@ -78,7 +79,7 @@ std::optional<double> Progress::seconds_left() const {
         work += rest;
         longest = std::max(longest, rest);
     }
-    const auto open = settings_.trials - static_cast<std::int64_t>(counts_.ended()) - static_cast<std::int64_t>(running_.size());
+    const auto open = wanted - static_cast<std::int64_t>(counts_.ended()) - static_cast<std::int64_t>(running_.size());
     work += usual * static_cast<double>(std::max<std::int64_t>(0, open));
     return std::max(longest, work / static_cast<double>(std::max<std::size_t>(1, settings_.workers)));
 }
@@ -90,11 +91,11 @@ void Progress::draw(const std::vector<std::string>& above) {
 
 std::string Progress::head(std::size_t width) const {
     const auto done = static_cast<std::int64_t>(counts_.ended());
-    const double share =
-        settings_.trials > 0 && settings_.trials < endless_trials ? static_cast<double>(done) / static_cast<double>(settings_.trials) : 0;
+    const std::int64_t wanted = wanted_trials();
+    const bool is_endless = wanted >= endless_trials;
+    const double share = wanted > 0 && !is_endless ? static_cast<double>(done) / static_cast<double>(wanted) : 0;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-    const bool is_endless = settings_.trials >= endless_trials;
-    const std::string count = std::to_string(done) + (is_endless ? "" : "/" + std::to_string(settings_.trials));
+    const std::string count = std::to_string(done) + (is_endless ? "" : "/" + std::to_string(wanted));
     std::string rate;
     const auto rest = seconds_left();
     const std::string left = rest ? "left " + duration(*rest) : "";

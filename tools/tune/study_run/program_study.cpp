@@ -18,6 +18,26 @@
 
 namespace hpo::tune {
 
+namespace {
+
+/// Failures of memory, of the process or of the device, which python/hpo/_front.py has by their names, too.
+bool costs_its_trial_alone(FailureKind kind) {
+    switch (kind) {
+        case FailureKind::out_of_memory:
+        case FailureKind::host_out_of_memory:
+        case FailureKind::predicted_oom:
+        case FailureKind::cuda_sticky:
+        case FailureKind::cuda_transient:
+        case FailureKind::hardware:
+        case FailureKind::timeout:
+        case FailureKind::crash:
+        case FailureKind::lost_worker: return true;
+        default: return false;
+    }
+}
+
+}  // namespace
+
 void StudyRun::start_program() {
     if (!front_) {
         watch_interrupts();
@@ -53,9 +73,12 @@ void StudyRun::hand_study_to_program() {
     const std::string& given = settings_.all().at("trials").origin;
     if (given == "default") {
         const auto done = static_cast<std::int64_t>(std::ranges::count_if(stored_, counts_as_done));
-        tune_.trials = call_.trials ? done + *call_.trials : endless_trials;
+        if (call_.trials) tune_.own_trials = std::max<std::int64_t>(0, *call_.trials - options_.supervised.finished_trials());
+        tune_.trials = tune_.own_trials ? done + *tune_.own_trials : endless_trials;
     }
     if (!tune_.time_seconds) tune_.time_seconds = call_.seconds;
+    // What an objective raises ends the study in the program, or is caught there. What it returns and is no number ends none in Optuna.
+    tune_.breaker_counts = [](const Failure& failure) { return costs_its_trial_alone(failure.kind); };
     // Who catches exceptions wants the study to go on.
     if (call_.catches && !own_front_ && settings_.all().at("breaker").origin == "default") tune_.breaker = 0;
     tune_.enough = [this] { return front_->wants_stop(); };

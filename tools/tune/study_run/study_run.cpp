@@ -238,6 +238,7 @@ void StudyRun::show_progress() {
     for (const RunDevice& device : devices_) workers += device.is_fallback && devices_.size() > 1 ? 0 : device.parallel.workers;
     progress_.emplace(Progress::Settings{.style = style_,
                                          .trials = tune_.trials,
+                                         .own_trials = tune_.own_trials,
                                          .metrics = settings_.objectives(),
                                          .devices = workers_->shown(),
                                          .trial_finished = [this](const Trial& trial) { trial_finished(trial); },

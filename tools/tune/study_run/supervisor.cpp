@@ -29,6 +29,12 @@ std::string signal_name(int number) {
     return name ? "SIG" + std::string{name} : "signal " + std::to_string(number);
 }
 
+/// One for each finished trial.
+std::int64_t bytes_of(int file) {
+    struct ::stat status {};
+    return ::fstat(file, &status) == 0 ? status.st_size : 0;
+}
+
 }  // namespace
 
 std::string RunEnd::words() const {
@@ -60,6 +66,8 @@ std::vector<std::string> supervised_words(std::vector<std::string> words, const 
     if (!given.restarted.empty()) words.push_back("--restarted=" + given.restarted);
     return words;
 }
+
+std::int64_t Supervised::finished_trials() const { return has_supervisor() ? bytes_of(finished_file) : 0; }
 
 void Supervised::trial_finished() const {
     if (has_supervisor() && ::write(finished_file, "t", 1) < 0) {  // then the supervisor counts one less
@@ -162,9 +170,6 @@ void Supervisor::take(const siginfo_t& signal, pid_t child) {
     if (child > 0) ::kill(child, SIGCONT);  // a run that somebody stopped would never see it
 }
 
-std::int64_t Supervisor::finished_trials() const {
-    struct ::stat status {};
-    return ::fstat(finished_.get(), &status) == 0 ? status.st_size : 0;
-}
+std::int64_t Supervisor::finished_trials() const { return bytes_of(finished_.get()); }
 
 }  // namespace hpo::tune

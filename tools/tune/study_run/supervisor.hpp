@@ -98,6 +98,8 @@ struct Supervised {
     [[nodiscard]] bool has_supervisor() const noexcept { return finished_file >= 0; }
     /// Tells the supervisor of a finished trial.
     void trial_finished() const;
+    /// How many the supervisor has been told of, by this run and those before. 0 without one.
+    [[nodiscard]] std::int64_t finished_trials() const;
 };
 
 /// The words of a command line for the child: `--supervise` becomes what a supervised run is given.

@@ -163,7 +163,12 @@ HPO_INLINE void Bookkeeping::finish(std::int64_t number) {
     current.completed = now();
     store_.finish(current);
     std::erase(own_, number);
-    done_ += counts_as_done(current) ? 1 : 0;
+    const int counted = counts_as_done(current) ? 1 : 0;
+    done_ += counted;
+    own_done_ += counted;
+    if (constraints_after_end_) {
+        for (const auto& [name, value] : constraints_after_end_(current)) current.constraints[name] = value;
+    }
     observer_.trial_finished(current);
     drop_details(current);
 }
@@ -189,7 +194,7 @@ HPO_INLINE void Bookkeeping::checkpointed(std::int64_t number, std::int64_t step
 }
 
 HPO_INLINE Quota Bookkeeping::quota(const Wanted& wanted) {
-    return {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = store::heartbeat_grace_seconds};
+    return {.trials = wanted.own_trials ? endless_trials : wanted.trials, .own_running = wanted.own_running, .grace_seconds = store::heartbeat_grace_seconds};
 }
 
 HPO_INLINE std::optional<std::int64_t> Bookkeeping::take_in(std::optional<Trial> begun) {

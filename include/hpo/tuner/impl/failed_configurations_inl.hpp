@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -16,14 +17,15 @@
 
 namespace hpo::tuner {
 
-HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials) {
+HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials,
+                                                   const std::function<bool(const Failure&)>& counts) {
     std::map<std::string, std::int64_t> failures;  // by signature
     std::optional<std::string> why;
     for (const Trial& trial : trials) {  // most trials end well, and their parameters need not be compared
         if ((trial.state != TrialState::fail && trial.state != TrialState::pruned) || trial.attempts.empty()) continue;
         if (!trial.attempts.back().failure || !(trial.params == params)) continue;
         const Failure& failure = *trial.attempts.back().failure;
-        if (traits_of(failure).recurrence != Recurrence::deterministic) continue;
+        if (traits_of(failure).recurrence != Recurrence::deterministic || (counts && !counts(failure))) continue;
         if (const std::int64_t equal = ++failures[signature(failure)]; equal >= most_equal_failures) {
             why = std::to_string(equal) + " trials with these parameters failed in the same way, the latest in trial " +
                   std::to_string(trial.number) + ": " + failure_line(failure);
