@@ -132,6 +132,7 @@ void Attempt::hear_line(std::string_view text, bool whole) {
 
 void Attempt::hear(const ProgramLine& said) {
     for (const auto& [name, json] : said.attributes) attributes_[name] = json;
+    for (const auto& [name, value] : said.constraints) constraints_[name] = value;
     if (said.memory) {
         progress_.memory({"step", watch_.seconds(), last_report_ ? std::optional{last_report_->step} : std::nullopt, *said.memory});
         told_ = *said.memory;
@@ -272,6 +273,7 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
     hpo::AttemptOutcome outcome;
     outcome.idle_seconds = end.idle_seconds;
     outcome.attributes = std::move(attributes_);
+    outcome.constraints = std::move(constraints_);
     if (hpo::is_cpu(settings_.device)) seen_peak_ = larger(seen_peak_, end.peak_resident);  // the kernel misses no moment
     if (told_peak_) outcome.peak_allocated = told_peak_->peak_allocated;
     outcome.peak_reserved = reserved_peak();

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,6 +79,7 @@ private:
     std::vector<double> values_;
     std::optional<hpo::Report> last_report_;
     hpo::Attributes attributes_;
+    std::map<std::string, double, std::less<>> constraints_;
     std::optional<hpo::MemoryReading> told_peak_;  ///< the highest that the program told
     hpo::MemoryReading told_;                      ///< the last that it told
     TreeMemory tree_;

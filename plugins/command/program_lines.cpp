@@ -2,6 +2,7 @@
 #include "program_lines.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +18,7 @@ namespace {
 using hpo::store::Json;
 
 constexpr int deepest = 64;  ///< levels, because the JSON library writes each level with a stack frame
-constexpr const char* known_members = "step, value, values, attr, memory, suggest, pruned, answer";
+constexpr const char* known_members = "step, value, values, attr, constraint, memory, suggest, pruned, answer";
 
 /// The beginning of a text, for a message of one line.
 std::string shown(std::string_view text) {
@@ -109,6 +110,13 @@ ProgramLine parse_program_line(std::string_view line) {
         } else if (name == "attr") {
             if (!member.is_object()) throw hpo::bad_value(name, "no object", R"({"name": value})");
             for (const auto& [key, value] : member.items()) said.attributes[key] = text_of(value);
+        } else if (name == "constraint") {
+            if (!member.is_object()) throw hpo::bad_value(name, "no object", R"({"name": number})");
+            for (const auto& [key, value] : member.items()) {
+                const double number = number_of(name + " " + shown(key), value);
+                if (std::isnan(number)) throw hpo::bad_value(name + " " + shown(key), "NaN", "a number; above 0 is a violation");
+                said.constraints.emplace_back(key, number);
+            }
         } else if (name == "memory") said.memory = memory_of(member);
         else if (name == "suggest") said.suggest = question_of(member);
         else if (name == "pruned") said.pruned = truth_of(name, member);

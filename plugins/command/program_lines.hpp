@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/attributes.hpp"
@@ -18,6 +19,7 @@ struct ProgramLine {
     std::optional<hpo::Report> report;         ///< {"step": 1, "value": 0.3}
     std::vector<double> values;                ///< {"value": 0.2} or {"values": [0.2, 3]}
     hpo::Attributes attributes;                ///< {"attr": {"name": ...}}
+    std::vector<std::pair<std::string, double>> constraints;  ///< {"constraint": {"name": 0.1}}; above 0 is a violation
     std::optional<hpo::MemoryReading> memory;  ///< {"memory": {"allocated": 1024, "reserved": 2048}}, in bytes
     /// {"suggest": {"name": "lr", "distribution": {...}}}: it waits for {"value": ...} or {"error": "..."}
     struct Question {

@@ -47,6 +47,7 @@ class ObjectiveTrial:
         self._distributions: Dict[str, Any] = {}
         self._user_attrs: Dict[str, Any] = {}
         self._system_attrs: Dict[str, Any] = {}
+        self._constraints: Dict[str, float] = {}
         self._reported: Dict[int, float] = {}
         self._begun = datetime.datetime.now()
 
@@ -57,6 +58,7 @@ class ObjectiveTrial:
     user_attrs = property(lambda self: copy.deepcopy(self._user_attrs))
     system_attrs = property(lambda self: copy.deepcopy(self._system_attrs))
     relative_params = property(lambda self: {})
+    constraints = property(lambda self: dict(self._constraints))
 
     def suggest_float(self, name: str, low: float, high: float, step: Optional[float] = None, log: bool = False) -> float:
         """A number from ``low`` to ``high``. The same name gives the same value again."""
@@ -145,6 +147,11 @@ class ObjectiveTrial:
     def should_prune(self) -> bool:
         """True if the objective should raise TrialPruned."""
         self._require_one_objective("should_prune")
+        return self._asked() is True
+
+    @staticmethod
+    def _asked() -> Optional[bool]:
+        """hpo's verdict. None if this process cannot ask: one that the objective has spawned has not the descriptors of the trial."""
         return _channel.channel.ask()
 
     def _require_one_objective(self, what: str) -> None:
@@ -159,6 +166,20 @@ class ObjectiveTrial:
         except (TypeError, ValueError) as error:
             raise type(error)(f"user attribute {key!r}: {error}") from None
         self._user_attrs[key] = value
+
+    def set_constraint(self, key: str, value: SupportsFloat) -> None:
+        """Tells a constraint of the trial. A value above 0 is a violation. The first value of a key counts."""
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"constraint {key!r} is a {type(value).__name__}; it should be a number") from None
+        if math.isnan(number):
+            raise ValueError(f"constraint {key!r} is NaN; it should be a number")
+        if key in self._constraints:
+            warnings.warn(f"constraint {key!r} was set before, so the value is ignored", stacklevel=2)
+            return
+        _channel.channel.say({"constraint": {key: finite(number)}})
+        self._constraints[key] = number
 
     def set_system_attr(self, key: str, value: Any) -> None:
         self._system_attrs[key] = value

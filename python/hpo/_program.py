@@ -181,7 +181,7 @@ def should_prune() -> bool:
     function once before the first report if the program must clean up. Only one process of a program may ask. Outside of hpo the answer
     is False.
     """
-    return _channel.channel.ask()
+    return _channel.channel.ask() is True
 
 
 def result(value: Union[SupportsFloat, Iterable[SupportsFloat]]) -> None:
@@ -209,6 +209,20 @@ def attr(name: str, value: Any) -> None:
         _channel.channel.say({"attr": {name: finite(value)}})
     except (TypeError, ValueError) as error:
         raise type(error)(f"attribute {name!r}: {error}") from None
+
+
+def constraint(name: str, value: SupportsFloat) -> None:
+    """Tells a constraint of the trial. A value above 0 is a violation: samplers avoid such trials, and none of them is the best.
+
+    If it is called again with the same name, the last call counts. Outside of hpo it does nothing. Raises TypeError or ValueError if the
+    name is no text, or the value no number.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a constraint is {name!r}; it should be a text")
+    number = number_of(f"constraint {name!r}", value)
+    if number != number:
+        raise ValueError(f"constraint {name!r} is NaN; it should be a number")
+    _channel.channel.say({"constraint": {name: finite(number)}})
 
 
 def memory(

@@ -113,6 +113,8 @@ class Attempt:
             self.tune.store.reported(self.trial, said["step"], said["value"])
         elif "attr" in said:
             self.tune.store.attributes(self.trial, said["attr"])
+        elif "constraint" in said:
+            self.tune.store.constraints(self.trial, said["constraint"])
         elif "pruned" in said:
             self.pruned = True
         elif "value" in said or "values" in said:
@@ -144,7 +146,7 @@ class Memory:
     def suggested(self, trial, name, value, distribution):
         pass
 
-    reported = attributes = finish = lambda self, *_: None
+    reported = attributes = constraints = finish = lambda self, *_: None
 
 
 class Store:
@@ -183,6 +185,10 @@ class Store:
     def attributes(self, trial, attributes):
         for name, value in attributes.items():
             self.study._storage.set_trial_user_attr(self.trial_id(trial), name, value)
+
+    def constraints(self, trial, constraints):
+        for name, value in constraints.items():
+            self.study._storage.set_trial_system_attr(self.trial_id(trial), f"constraints:{name}", value)
 
     def finish(self, trial, state, values):
         if state == "pruned":

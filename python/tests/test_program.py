@@ -202,6 +202,17 @@ class Programs(StudyTest):
         told = [mark for mark in marks if mark[0] is not None]  # what is measured from outside has no allocated bytes
         self.assertEqual(told, [(1 << 20, 4 << 20), (2 << 20, 3 << 20)])
 
+    def test_constraints_are_told_and_the_last_call_counts(self):
+        program = """
+            import hpo
+            hpo.constraint("size", 1.0)
+            hpo.constraint("size", -0.5)
+            hpo.constraint("latency", -0.25)
+            hpo.result(1)
+        """
+        [trial] = self.run_study(program, "--trials", "1")
+        self.assertEqual([trial["constraints"]["size"], trial["constraints"]["latency"]], [-0.5, -0.25])
+
 
 class OutsideOfHpo(unittest.TestCase):
     def test_a_program_runs_as_if_hpo_were_not_there(self):
@@ -233,6 +244,9 @@ class OutsideOfHpo(unittest.TestCase):
             'hpo.attr("a", object())': "TypeError: attribute 'a': a object cannot be written as JSON",
             'hpo.attr("a", "\\udcff")': "ValueError: attribute 'a': a text that is no valid Unicode",
             'hpo.attr("a", "x" * (1 << 20))': "ValueError: attribute 'a': ",
+            "hpo.constraint(1, 2)": "TypeError: the name of a constraint is 1",
+            'hpo.constraint("c", "2")': "TypeError: constraint 'c' is '2'; it should be a number",
+            'hpo.constraint("c", float("nan"))': "ValueError: constraint 'c' is NaN",
             "hpo.memory()": "TypeError: hpo.memory() needs at least one figure",
             "hpo.memory(-1)": "ValueError: allocated is -1; it should be a number of bytes",
             "hpo.memory(reserved=1.5)": "TypeError: reserved is 1.5; it should be a whole number of bytes",

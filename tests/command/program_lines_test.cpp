@@ -12,6 +12,15 @@
 using Catch::Contains;
 using command::parse_program_line;
 
+TEST_CASE("a line may tell constraints, which are numbers") {
+    const auto said = command::parse_program_line(R"({"constraint": {"latency": 0.25, "size": -Infinity, "text": "1.5"}})");
+    using Told = std::vector<std::pair<std::string, double>>;
+    CHECK(said.constraints == Told{{"latency", 0.25}, {"size", -HUGE_VAL}, {"text", 1.5}});
+    CHECK_THROWS_WITH(command::parse_program_line(R"({"constraint": 1})"), Catch::Contains("constraint: got no object"));
+    CHECK_THROWS_WITH(command::parse_program_line(R"({"constraint": {"c": null}})"), Catch::Contains("c") && Catch::Contains("a number"));
+    CHECK_THROWS_WITH(command::parse_program_line(R"({"constraint": {"c": NaN}})"), Catch::Contains("NaN") && Catch::Contains("violation"));
+}
+
 TEST_CASE("a program's line says a report, values, attributes or memory") {
     const auto report = parse_program_line(R"({"step": 3, "value": 0.25, "answer": true})");
     REQUIRE(report.report);
@@ -46,7 +55,7 @@ TEST_CASE("a line that cannot be understood says where and what would be right")
         {"{\"value\": 0.3", "a JSON object"},
         {"[]", "a JSON object"},
         {"", "a JSON object"},
-        {R"({"loss": 1})", "the member 'loss'; expected step, value, values, attr, memory, suggest, pruned, answer"},
+        {R"({"loss": 1})", "the member 'loss'; expected step, value, values, attr, constraint, memory, suggest, pruned, answer"},
         {R"({"value": "much"})", "value: got '\"much\"'; expected a number"},
         {R"({"value": null})", "value: got 'null'; expected a number"},
         {R"({"step": 1})", R"(step: got no value with it; expected {"step": 1, "value": 0.3})"},

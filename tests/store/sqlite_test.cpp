@@ -38,6 +38,27 @@ TEST_CASE("a study goes on in a file that was closed") {
     std::filesystem::remove(path);
 }
 
+TEST_CASE("constraints that a program's sampler lists count beside those that hpo names") {
+    const hpo::tests::TemporaryDirectory folder;
+    hpo::store::Sqlite store{folder.file("hpo.db")};
+    const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
+    hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+    trial.state = hpo::TrialState::complete;
+    trial.values = {1};
+    trial.constraints = {{"a", 0.25}, {"memory", -0.5}};
+    store.finish(trial);
+    const auto read = [&] {
+        hpo::store::Sqlite again{store.path()};
+        std::vector<hpo::Trial> trials;
+        again.refresh(study.id, trials);
+        return trials.at(0).constraints;
+    };
+    CHECK(read() == trial.constraints);
+    hpo::store::Connection connection{store.path(), hpo::store::Connection::Options{.write = true}};
+    connection.run("UPDATE trial_system_attributes SET value_json = '[0.75, -1.0]' WHERE \"key\" = 'constraints'");
+    CHECK(read() == hpo::Constraints{{"0", 0.75}, {"1", -1}, {"a", 0.25}, {"memory", -0.5}});
+}
+
 TEST_CASE("a study's attribute is replaced only where it is what was read before") {
     const hpo::tests::TemporaryDirectory folder;
     hpo::store::Sqlite store{folder.file("hpo.db")};

@@ -71,6 +71,7 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
                         .heard_verdict = true,
                         .approximate = true,
                         .attributes = {{"key", "{\"a\": 1}"}},
+                        .constraints = {{"latency", 0.25}, {"memory of all", HUGE_VAL}},
                         .worker_pid = 4242,
                         .seconds = 0.1 + 0.2};
     const AttemptOutcome got = there_and_back(sent);
@@ -92,7 +93,8 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
     REQUIRE(got.failure);
     CHECK(encode(*got.failure) == encode(*sent.failure));
     CHECK(got.failure->message == sent.failure->message);
-    CHECK(encode(sent).size() == 12);
+    CHECK(got.constraints == sent.constraints);
+    CHECK(encode(sent).size() == 13);
     CHECK(encode(*sent.failure).size() == 12);
     CHECK(encode(full_reading()).size() == 8);
 }

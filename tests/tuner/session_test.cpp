@@ -16,10 +16,12 @@
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/retries.hpp"
+#include "hpo/store/sqlite.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 #include "tuner/full_disk_store.hpp"
 
 using namespace hpo;
@@ -72,6 +74,7 @@ public:
             outcome.kind = OutcomeKind::complete;
             outcome.values = {static_cast<double>(need)};
             outcome.attributes = attributes;
+            outcome.constraints = constraints;
             outcome.memory = marks;
             outcome.peak_allocated = need;
         }
@@ -98,6 +101,7 @@ public:
     std::function<void()> on_submit;
     Attributes attributes;          ///< told of each attempt that reaches its end
     std::vector<MemoryMark> marks;  ///< likewise
+    std::map<std::string, double, std::less<>> constraints;  ///< likewise
     std::vector<ExecutionPlan> asked;
     double lie = 1;
     std::vector<ExecutionPlan> plans;
@@ -400,6 +404,58 @@ TEST_CASE("a study goes on to the asked number of trials, and draws what it woul
     REQUIRE(parts.trials.size() == 20);
     for (std::size_t i = 0; i < 20; ++i) CHECK(parts.trials[i].values == whole.trials[i].values);
     CHECK(tuner.optimize(in_two, "s", objective, {.trials = 20}).trials.size() == 20);
+}
+
+TEST_CASE("a run that makes a number of trials of its own makes them, whatever others have done and add meanwhile") {
+    const tests::TemporaryDirectory folder;
+    store::Sqlite store{folder.file("hpo.db")};
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    const auto space = [](SpaceTrial& trial) { static_cast<void>(trial.suggest_int("batch", 1, 4)); };
+    const auto run = [&](const TuneOptions& options, bool others_add) {
+        MemoryBound device{100 * mebibyte};
+        if (others_add) {
+            device.on_submit = [&] {
+                store::Sqlite other{store.path()};
+                const Study study = other.open_study("s", std::vector{Direction::minimize}, Store::Open::resume);
+                Trial theirs = other.begin_trial(study.id, std::nullopt);
+                theirs.state = TrialState::complete;
+                theirs.values = {1};
+                other.finish(theirs);
+            };
+        }
+        const TuneResult result = tuner.optimize(store, "s", space, device, options);
+        std::vector<Trial> trials;
+        store::Sqlite{store.path()}.refresh(result.study.id, trials);
+        return trials.size();
+    };
+    CHECK(run({.trials = 3}, false) == 3);
+    CHECK(run({.trials = 3, .own_trials = 4}, false) == 7);
+    CHECK(run({.trials = 3, .own_trials = 5}, true) == 7 + 5 + 5);
+    CHECK(run({.trials = 3, .own_trials = 0}, false) == 17);
+}
+
+TEST_CASE("constraints that are told at an attempt's end, or found after the trial's, count before a trial is called the best") {
+    store::InMemory store;
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    MemoryBound device{100 * mebibyte};
+    device.constraints = {{"told", -1}};
+    std::vector<std::pair<std::int64_t, bool>> seen;
+    struct Observer final : TuneObserver {
+        std::vector<std::pair<std::int64_t, bool>>* seen = nullptr;
+        void trial_finished(const Trial& trial) override { seen->emplace_back(trial.number, trial.feasible()); }
+    } observer;
+    observer.seen = &seen;
+    const auto space = [](SpaceTrial& trial) { static_cast<void>(trial.suggest_int("batch", 1, 4)); };
+    TuneOptions options{.trials = 3};
+    options.constraints_after_end = [](const Trial& trial) {
+        return std::map<std::string, double, std::less<>>{{"found", trial.number == 0 ? 0.5 : -0.5}};
+    };
+    const TuneResult result = tuner.optimize(store, "s", space, device, options, observer);
+    CHECK(seen == std::vector<std::pair<std::int64_t, bool>>{{2, true}, {1, true}, {0, false}});  // the last begun ends first
+    REQUIRE(result.best());
+    CHECK(result.best()->number != 0);
+    CHECK(result.trials[0].constraints.at("told") == -1);
+    CHECK(result.trials[0].constraints.at("found") == 0.5);
 }
 
 TEST_CASE("an interrupted study loses no finished trial, and interrupted ones do not count") {

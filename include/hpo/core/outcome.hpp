@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +47,7 @@ struct AttemptOutcome {
     bool heard_verdict = false;  ///< with prunes_itself: its latest question was answered with the pruner's verdict that it should end
     bool approximate = false;    ///< the plan changed the computation beyond rounding (batch norm over micro-batches)
     Attributes attributes;       ///< the trainer's own, for the trial's user attributes
+    std::map<std::string, double, std::less<>> constraints;  ///< the trainer's own, for the trial's; above 0 is a violation
     std::string log;             ///< what the attempt wrote; a long log is cut in the middle
     std::int64_t worker_pid = 0;
     double seconds = 0;

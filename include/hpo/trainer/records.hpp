@@ -117,6 +117,7 @@ struct JsonMembers<AttemptOutcome> {
                                      JsonMember{"heard_verdict", &R::heard_verdict},
                                      JsonMember{"approximate", &R::approximate},
                                      JsonMember{"attributes", &R::attributes},
+                                     JsonMember{"constraints", &R::constraints},
                                      JsonMember{"worker_pid", &R::worker_pid},
                                      JsonMember{"seconds", &R::seconds}};
 };

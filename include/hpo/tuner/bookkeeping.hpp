@@ -137,13 +137,14 @@ private:
     std::vector<Rejection> rejections_;
     std::vector<Attempt> other_studies_;
     std::vector<Trial> same_program_;
+    std::function<std::map<std::string, double, std::less<>>(const Trial&)> constraints_after_end_;
     KnownDistributions distributions_;
     std::vector<std::int64_t> own_;          ///< trials begun in this process and not finished
     std::vector<std::int64_t> left_behind_;  ///< trials_left_behind, as of the latest reading
     bool others_run_ = false;                ///< true if other processes run trials, as of the latest reading
     std::int64_t done_ = 0;
-    bool told_misprediction_ = false;
     std::int64_t own_done_ = 0;  ///< trials that this run has finished and that count
+    bool told_misprediction_ = false;
     std::vector<std::string> noted_;     ///< texts that the observer was told of by note_once
     std::vector<std::string> given_up_;  ///< pairs of source and family that the observer was told of
     std::optional<Run> run_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,9 +28,9 @@ inline constexpr std::int64_t endless_trials = std::numeric_limits<std::int64_t>
 struct TuneOptions {
     /// Trials in all. Complete, pruned and failed trials that the study already has count. Lost and interrupted ones do not.
     std::int64_t trials = 100;
-    std::vector<Direction> directions{Direction::minimize};
     /// Trials that this run makes itself, whatever others have done or add meanwhile. If set, `trials` bounds nothing.
     std::optional<std::int64_t> own_trials{};
+    std::vector<Direction> directions{Direction::minimize};
     std::uint64_t seed = 0;
     Store::Open open = Store::Open::create_or_resume;
     std::optional<double> time_seconds{};                ///< no trial is started after this
@@ -51,11 +52,11 @@ struct TuneOptions {
     int max_losses = 3;
     /// So many trials of this run that fail in the same way one after another end it (Breaker). 0: never.
     std::int64_t breaker = 10;
-    std::function<bool()> enough{};          ///< asked before a trial is begun; if true, no further trial is begun
     std::function<bool(const Failure&)> breaker_counts{};  ///< false: such a failure never ends the run; not set: all count
     /// Called with each trial that has ended, once the store has it, and before an observer or a policy sees it. Returns constraints that
     /// the caller has found and stored meanwhile. If not set, a trial has those that its trainer told.
     std::function<std::map<std::string, double, std::less<>>(const Trial& trial)> constraints_after_end{};
+    std::function<bool()> enough{};          ///< asked before a trial is begun; if true, no further trial is begun
     std::function<bool()> stop_requested{};  ///< asked between events; if true, running trials end as interrupted and the call returns
     /// Returns an existing folder for the checkpoints of a trial's attempts. Called before each attempt. If not set, no checkpoints are
     /// kept.

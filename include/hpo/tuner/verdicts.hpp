@@ -69,7 +69,7 @@ template <class CanKeep>
     return dropped;
 }
 
-/// Adds a trainer's attributes to the trial, and returns those that cannot be kept.
+/// Adds a trainer's attributes and constraints to the trial, and returns the attributes that cannot be kept.
 [[nodiscard]] std::vector<DroppedAttribute> attach(Trial& trial, AttemptOutcome& outcome, const Store& store);
 
 /// Moves what an attempt's end tells of itself into the attempt. The outcome's values and attributes are the trial's.

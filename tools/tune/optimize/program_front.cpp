@@ -135,7 +135,13 @@ void ProgramFront::opened(const OptimizeCall& call, const std::string& store, co
 
 void ProgramFront::finished(const Trial& trial) {
     say(ending_of(trial));
-    (void)await("seen");  // a program that has gone has no callbacks any more
+    std::map<std::string, double, std::less<>> constraints;
+    const auto seen = await("seen");  // a program that has gone has no callbacks any more
+    if (!seen || !seen->contains("constraints")) return constraints;
+    for (const auto& [name, told] : seen->at("constraints").items()) {
+        if (const auto value = store::json_number(told)) constraints[name] = *value;
+    }
+    return constraints;
 }
 
 void ProgramFront::ended(const std::string& why, const std::string& message) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,8 +47,9 @@ public:
     void refuse(const std::string& message);
     /// Says which study runs the call, and waits until the program is ready for it.
     void opened(const OptimizeCall& call, const std::string& store, const std::string& study);
-    /// Says that a trial has ended, and waits for the program's callbacks.
-    void finished(const Trial& trial);
+    /// Says that a trial has ended, and waits for the program's callbacks. Returns the constraints that the program's sampler has computed
+    /// and stored, if it computes any.
+    std::map<std::string, double, std::less<>> finished(const Trial& trial);
     /// Says that the call is over: done, interrupted, stopped, breaker or error.
     void ended(const std::string& why, const std::string& message);
     /// True once the program wants no further trial.

@@ -82,6 +82,7 @@ void StudyRun::hand_study_to_program() {
     // Who catches exceptions wants the study to go on.
     if (call_.catches && !own_front_ && settings_.all().at("breaker").origin == "default") tune_.breaker = 0;
     tune_.enough = [this] { return front_->wants_stop(); };
+    tune_.constraints_after_end = [this](const Trial& trial) { return front_->finished(trial); };
 }
 
 void StudyRun::tell_program_of_end(const TuneResult& result) {

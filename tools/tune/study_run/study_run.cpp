@@ -362,7 +362,6 @@ void StudyRun::attempt_started() {
 }
 
 void StudyRun::trial_finished(const Trial& trial) {
-    if (front_) front_->finished(trial);
     if (counts_as_done(trial)) options_.supervised.trial_finished();
     if (const auto unmeasured = has_told_unmeasured_ ? std::nullopt : unmeasured_budget(settings_, info_, trial)) {
         has_told_unmeasured_ = true;

@@ -17,8 +17,9 @@ namespace hpo::store::inline sqlite {
 inline constexpr std::string_view constraint_prefix = "constraints:";
 inline constexpr std::string_view constraint_list = "constraints";
 
-/// Moves the constraints out of a trial's system attributes. These are `constraints:NAME`, each a number. If there are none, it is the list
-/// `constraints`, whose entries get the names "0", "1", ... An attribute that cannot be read stays.
+/// Moves the constraints out of a trial's system attributes. These are `constraints:NAME`, each a number, and the entries of the list
+/// `constraints`, which get the names "0", "1", ... The list does not count if it has the same numbers as the names, in the order of the
+/// names: hpo itself writes both forms. An attribute that cannot be read stays.
 void extract_constraints(Trial& trial);
 
 /// The values that an enqueued trial must have, from its system attribute `fixed_params` and in its order. Empty if there is none.

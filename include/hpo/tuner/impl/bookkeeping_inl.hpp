@@ -22,7 +22,8 @@ HPO_INLINE Bookkeeping::Bookkeeping(Store& store, const std::string& name, const
     : store_{store},
       observer_{observer},
       study_{store.open_study(name, options.directions, options.open)},
-      same_program_{options.same_program} {
+      same_program_{options.same_program},
+      constraints_after_end_{options.constraints_after_end} {
     if (options.run) {
         store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds);
         run_ = store_.begin_run(study_.id, *options.run);

@@ -116,6 +116,7 @@ HPO_INLINE std::vector<DroppedAttribute> attach(Trial& trial, AttemptOutcome& ou
     std::vector<DroppedAttribute> dropped =
         drop_attributes(outcome.attributes, [&](std::string_view json) { return store.can_keep(json); });
     for (auto& [name, json] : outcome.attributes) trial.user_attributes[name] = std::move(json);
+    for (const auto& [name, value] : outcome.constraints) trial.constraints[name] = value;
     return dropped;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,14 +32,16 @@ HPO_INLINE void extract_constraints(Trial& trial) {
     if (list == trial.system_attributes.end()) return;
     const Json values = parse_json(list->second);
     if (!values.is_array()) return;
-    Constraints numbered;
+    std::vector<double> numbers;
     for (const Json& item : values) {
         const auto value = json_number(item);
         if (!value) return;
-        numbered[std::to_string(numbered.size())] = *value;
+        numbers.push_back(*value);
     }
-    if (trial.constraints.empty()) trial.constraints = std::move(numbered);
     trial.system_attributes.erase(list);
+    // hpo writes the list, too, for readers that do not know the names.
+    if (std::ranges::equal(numbers, trial.constraints, {}, {}, [](const auto& named) { return named.second; })) return;
+    for (std::size_t i = 0; i < numbers.size(); ++i) trial.constraints[std::to_string(i)] = numbers[i];
 }
 
 HPO_INLINE std::vector<std::pair<std::string, Value>> fixed_params(const Attributes& system_attributes) {
