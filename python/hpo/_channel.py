@@ -72,10 +72,10 @@ class Channel:
             while line:
                 line = line[os.write(self._report.descriptor, line) :]
 
-    def ask(self) -> bool:
-        """Asks whether the program should end, and waits for the answer. False if nobody can answer."""
+    def ask(self) -> Optional[bool]:
+        """Asks whether the program should end, and waits for the answer. None if nobody can answer."""
         answer = self.request({"answer": True}, ANSWER_SECONDS)
-        return answer is not None and answer.get("prune") is True
+        return None if answer is None else answer.get("prune") is True
 
     def request(self, said: Mapping[str, Any], seconds: Optional[float] = None) -> Optional[Dict[str, Any]]:
         """Writes a line that hpo answers, and waits for the answer. None if nobody can answer, or not within these seconds."""

@@ -12,10 +12,18 @@ import threading
 import time
 from typing import Callable, List, NoReturn, Optional, Set
 
-from . import _copy, _pages, _request, _reseed, _signals
+from . import _copy, _pages, _request, _reseed, _signals, _turns_of_threads
 from ._keeper import Keeper, Standby
 from ._request import Request
 
+# Threads of libraries that work in a copy of a process without the thread, by the names that the kernel has of them (15 characters).
+_SURVIVE_FORKS = frozenset(
+    (
+        "jemalloc_bg_thd",  # of jemalloc, which pyarrow and Polars have: it prepares for forks itself
+        "polars-ooc-clea",  # of Polars, from its import on: it removes files that Polars has moved out of memory
+    )
+)
+_ENDING_SECONDS = 0.3
 _IDLE_SECONDS = 0.05  # a keeper that waits takes a request within this time
 
 
@@ -25,16 +33,40 @@ def why_not() -> str:
     cuda = getattr(torch, "cuda", None)
     if cuda is not None and cuda.is_initialized():
         return "CUDA is initialised"
-    besides = threading.active_count() - 1
-    if besides > 0:
-        return f"{besides} {'thread runs' if besides == 1 else 'threads run'} besides the one that calls optimize"
+    working = [each.name for each in _turns_of_threads.threads_that_work()]
+    if working:
+        return f"{_counted(working)} besides the one that calls optimize"
+    end = time.monotonic() + _ENDING_SECONDS
     try:
-        of_library = len(os.listdir("/proc/self/task")) - 1
+        of_libraries = _threads_of_libraries()
+        while of_libraries and time.monotonic() < end:  # a thread of Python that has just ended is still there for a moment
+            time.sleep(0.002)
+            of_libraries = _threads_of_libraries()
     except OSError:
         return "/proc is not there, so its threads cannot be counted"
-    if of_library > 0:
-        return f"{of_library} {'thread of a library runs' if of_library == 1 else 'threads of a library run'}"
-    return ""
+    return f"{_counted(of_libraries)}, of a library" if of_libraries else ""
+
+
+def _counted(names: List[str]) -> str:
+    """``thread 'a' runs``, ``3 threads run, such as 'a'``: so that a person can find who starts them."""
+    return f"thread {names[0]!r} runs" if len(names) == 1 else f"{len(names)} threads run, such as {names[0]!r},"
+
+
+def _threads_of_libraries() -> List[str]:
+    """Names of the threads that Python does not know, without those that survive a fork. Raises OSError if /proc is not there."""
+    known = {str(each.native_id) for each in threading.enumerate()}
+    names = []
+    for task in os.listdir("/proc/self/task"):
+        if task in known:
+            continue
+        try:
+            with open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as file:
+                name = file.read().rstrip("\n")
+        except OSError:  # it has ended
+            continue
+        if name not in _SURVIVE_FORKS:
+            names.append(name)
+    return names
 
 
 class Copies:

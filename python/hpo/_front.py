@@ -17,6 +17,7 @@ from typing import Any, Callable, Deque, Dict, List, NoReturn, Optional
 from . import _connection, _copy, _fork, _imports, _request, _reseed, _words
 from ._connection import Connection
 from ._errors import HpoError
+from ._json import finite
 
 # Failures of memory, of the process or of the device. They are the reason why trials have processes of their own, so they end no study.
 _NEVER_END_THE_STUDY = frozenset(
@@ -56,8 +57,9 @@ class Handler:
         """True if nothing between two trials changes what an objective sees."""
         return True
 
-    def finished(self, told: Dict[str, Any]) -> None:
-        """A trial has ended."""
+    def finished(self, told: Dict[str, Any], raises: bool) -> Dict[str, float]:
+        """A trial has ended. Returns constraints that were computed and stored now, by name. ``raises``: its exception ends optimize."""
+        return {}
 
     def begin(self, number: int, again: bool) -> Dict[str, Any]:
         """The study's own sampler begins a trial. Returns the parameters that it proposes; ``again``: those that it has proposed last."""
@@ -198,13 +200,14 @@ class _Loop:
     def _answer(self, message: Dict[str, Any]) -> None:
         op = message.get("op")
         if op == "finished":
+            constraints: Dict[str, float] = {}
             try:
-                self._finished(message)
+                constraints = self._finished(message)
             except KeyboardInterrupt as interrupt:
                 self._interrupt(interrupt)
             finally:  # hpo-tune waits for it
                 if self._wants_seen:
-                    self._connection.say({"op": "seen", "trial": message["trial"]})
+                    self._connection.say({"op": "seen", "trial": message["trial"], "constraints": finite(constraints)})
         elif op == "begin":
             again = message.get("again") is True
             self._by_policy(message, "proposed", lambda: {"params": self._handler.begin(message["trial"], again)}, {"params": {}})
@@ -219,6 +222,8 @@ class _Loop:
         told = {**without, "error": "interrupted"}
         try:
             told = ask()
+            if self._handler.wants_to_stop():  # the sampler has no other proposal
+                self._stop()
         except Exception as error:
             told = {**without, "error": _words.text_of(error)}
             if op == "drawn":  # the objective gets it where it asks
@@ -228,20 +233,23 @@ class _Loop:
         finally:
             self._connection.say({"op": op, "trial": message["trial"], **told})
 
-    def _finished(self, message: Dict[str, Any]) -> None:
+    def _finished(self, message: Dict[str, Any]) -> Dict[str, float]:
         self._hear_words()  # an exception was told before its process ended
         raised = self._raised.pop(message["trial"], None)
         if self._error is not None:
-            return
+            return {}
+        ends = raised is not None and message["state"] == "fail" and message.get("kind") not in _NEVER_END_THE_STUDY
+        constraints: Dict[str, float] = {}
         try:
-            self._handler.finished(message)
-        except Exception as error:  # of a callback
-            self._end_with(error)
-            return
-        if raised is not None and message["state"] == "fail" and message.get("kind") not in _NEVER_END_THE_STUDY:
+            constraints = self._handler.finished(message, ends)
+        except Exception as error:  # of a callback or a sampler
+            self._end_with(raised if ends and raised is not None else error)
+            return constraints
+        if ends and raised is not None:
             self._end_with(raised)
         elif self._handler.wants_to_stop():
             self._stop()
+        return constraints
 
     def _hear_words(self) -> None:
         while self._words is not None:

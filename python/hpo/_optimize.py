@@ -13,11 +13,11 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
 
-from . import _connection, _front, _objective, _policies, _words
+from . import _connection, _front, _objective, _policies, _turns_of_threads, _words
 from ._errors import HpoError
 
 _calls = itertools.count()
-_running = threading.Lock()  # while a thread of this process runs a study with hpo
+_turns = _turns_of_threads.Turns()
 being_imported = ""  # the file that hpo._named imports at the moment
 
 
@@ -52,26 +52,30 @@ def take_over(study_class: Any) -> None:
         if self._thread_local.in_optimize_loop:
             raise RuntimeError("study.optimize was called inside of study.optimize of the same study")
         caught = tuple(catch) if isinstance(catch, Iterable) else (catch,)
-        call = _Call(self, func, caught, list(callbacks or ()), next(_calls))
+        number = next(_calls)
         if "HPO_OPTIMIZE_CALL" in os.environ:
-            return call.in_program_of_one_attempt()
-        why_not_move = call.why_not_move()
-        if why_not_move:
-            return by_optuna(why_not_move)
-        if not _running.acquire(blocking=False):
+            return _Call(self, func, caught, list(callbacks or ()), number).in_program_of_one_attempt()
+        waited = _turns.take(self)
+        if waited is None:
             return by_optuna("hpo runs another study of this program at the moment")
         try:
+            if waited > 0 and self._stop_flag:  # study.stop() ends the calls of all threads
+                return None
+            call = _Call(self, func, caught, list(callbacks or ()), number)
+            why_not_move = call.why_not_move()
+            if why_not_move:
+                return by_optuna(why_not_move)
             connection = _connection.connect()
             if connection is None:
                 return by_optuna(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
-            call.run(connection, _whole_number(n_trials), _seconds(timeout), n_jobs)
+            call.run(connection, _whole_number(n_trials), _seconds(timeout, waited), n_jobs)
         except _front.Refused as refused:
             _connection.disconnect()
             if not refused.busy:
                 raise HpoError(str(refused)) from None
             by_optuna("another process of this program runs its study with hpo")
         finally:
-            _running.release()
+            _turns.give_back()
 
     study_class.optimize = optimize
 
@@ -81,8 +85,8 @@ def _whole_number(n_trials: Any) -> Optional[int]:
     return None if n_trials is None or n_trials == math.inf else max(0, math.ceil(n_trials))
 
 
-def _seconds(timeout: Any) -> Optional[float]:
-    return None if timeout is None or timeout == math.inf else max(0.0, float(timeout))
+def _seconds(timeout: Any, waited: float) -> Optional[float]:
+    return None if timeout is None or timeout == math.inf else max(0.0, float(timeout) - waited)
 
 
 def name_of(objective: Any) -> str:
@@ -109,6 +113,7 @@ class _Call(_front.Handler):
         self._number = number
         self._url, self._store_note = _optuna_study.store_of(study)
         self._sampler = _optuna_study.OwnSampler(study)
+        self._was_in_memory = not self._url
         self._is_own_sampler = False
 
     def why_not_move(self) -> str:
@@ -146,6 +151,7 @@ class _Call(_front.Handler):
             "seconds": timeout,
             "sampler": sampler,
             "pruner": pruner,
+            "one_worker": sampler is None and n_jobs == 1 and _policies.is_of_the_program(study.sampler),
             "jobs": n_jobs,
             "catch": [each.__name__ for each in self._catch],
             "forks": not why_not,
@@ -164,7 +170,7 @@ class _Call(_front.Handler):
         self._optuna.release_connections(self._study)
 
     def run_trial(self, words: _words.Words) -> int:
-        self._optuna.enter_trial(self._study, self._url, words)
+        self._optuna.enter_trial(self._study, self._url, self._was_in_memory, words)
         count = len(self._study.directions)
         trial = self._optuna.Trial(self._optuna.KINDS, self._study, words, count > 1)
         return _objective.run(self._objective, trial, count, self._catch, words)
@@ -172,14 +178,18 @@ class _Call(_front.Handler):
     def stays_as_it_is(self) -> bool:
         return not self._callbacks and not self._is_own_sampler
 
-    def finished(self, told: Dict[str, Any]) -> None:
-        if not self._callbacks and not self._sampler.has_begun(told["trial"]):
-            return
+    def finished(self, told: Dict[str, Any], raises: bool) -> Dict[str, float]:
+        is_sampler_told = self._is_own_sampler or self._sampler.computes_constraints()
+        if not self._callbacks and not is_sampler_told:
+            return {}
         self._optuna.look_anew(self._study)
         trial = self._optuna.frozen_trial(self._study, told["trial"])
-        self._sampler.finished(trial)
-        for callback in self._callbacks:
-            callback(self._study, copy.deepcopy(trial))
+        constraints = self._sampler.finished(trial, self._is_own_sampler) if is_sampler_told else {}
+        if not raises:  # Optuna calls none for a trial whose exception it raises
+            ended = self._optuna.frozen_trial(self._study, told["trial"])
+            for callback in self._callbacks:
+                callback(self._study, copy.deepcopy(ended))
+        return constraints
 
     def wants_to_stop(self) -> bool:
         return bool(self._study._stop_flag)
@@ -202,4 +212,6 @@ class _Call(_front.Handler):
             self._optuna.show_stored(self._study, self._url, studies[self._number]["study"])
         if self._number < chosen:
             return
+        if self._number > chosen:  # of another thread; this process ends with the attempt
+            threading.Event().wait()
         _front.run_one_attempt(self)

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
 from . import _kinds, _objective, _words
-from ._json import finite
+from ._json import finite, plain
 
 KINDS = _kinds.OptunaKinds()
 _kept: List[Any] = []  # storages that must not be closed: another process uses their connections
@@ -156,11 +156,18 @@ def _stored_value(trial: Any, name: str, value: Any) -> Any:
 
 
 class _OpenedLater:
-    """A storage that is opened once it is used. A copy of a process must not use the connections of the original."""
+    """A storage that is opened once it is used. A copy of a process must not use the connections of the original.
 
-    def __init__(self, url: str) -> None:
+    ``was_in_memory``: attributes may be arrays of NumPy, which a storage in memory takes and a file does not.
+    """
+
+    def __init__(self, url: str, was_in_memory: bool) -> None:
         self._url = url
+        self._was_in_memory = was_in_memory
         self._storage: Any = None
+
+    def set_trial_system_attr(self, trial_id: int, key: str, value: Any) -> None:
+        self.__getattr__("set_trial_system_attr")(trial_id, key, _as_json(value) if self._was_in_memory else value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # copy and pickle ask for these before there is anything
@@ -187,10 +194,10 @@ class StudyOpenedLater:
         return getattr(self._study, name)
 
 
-def enter_trial(study: Any, url: str, words: _words.Words) -> None:
+def enter_trial(study: Any, url: str, was_in_memory: bool, words: _words.Words) -> None:
     """Makes the program's study object one that the process of a trial can use."""
     _kept.append(study._storage)
-    study._storage = _OpenedLater(url)
+    study._storage = _OpenedLater(url, was_in_memory)
     study._thread_local.cached_all_trials = None
     study._thread_local.in_optimize_loop = True
     study.stop = words.stop
@@ -201,6 +208,11 @@ def release_connections(study: Any) -> None:
     engine = getattr(_backend_of(study), "engine", None)
     if engine is not None:
         engine.dispose()
+
+
+def _as_json(value: Any) -> Any:
+    """The value as it comes back from a file: arrays as lists."""
+    return json.loads(json.dumps(value, default=plain))
 
 
 def _without_what_json_cannot_hold(attributes: Dict[str, Any]) -> Dict[str, Any]:
@@ -227,6 +239,16 @@ class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc
     @property
     def _cached_frozen_trial(self) -> Any:
         return self.storage.get_trial(self._trial_id)
+
+    def should_prune(self) -> bool:
+        """True if the objective should raise TrialPruned. A process that the objective has spawned asks the study's own pruner."""
+        self._require_one_objective("should_prune")
+        answer = self._asked()
+        if answer is not None:
+            return answer
+        trial = self._cached_frozen_trial
+        trial.intermediate_values = {**trial.intermediate_values, **self._reported}
+        return bool(self.study.pruner.prune(self.study, trial))
 
     @property
     def user_attrs(self) -> Dict[str, Any]:
@@ -300,9 +322,22 @@ class OwnSampler:
             opened.raised_by_all = error
             return {}
         trial.system_attrs = frozen_trial(study, number).system_attrs  # the sampler may have written to the storage
+        if isinstance(study.sampler, optuna.samplers.GridSampler) and self._has_begun_each_point():
+            study._stop_flag = True
         for name, value in values.items():
             opened.propose(name, value)
         return opened.proposed
+
+    def _has_begun_each_point(self) -> bool:
+        """True if each point of a grid has a trial. The sampler would begin one of them once more beside trials that run."""
+        sampler = self._study.sampler
+        trials = self._study.get_trials(deepcopy=False)
+        points = {
+            each.system_attrs["grid_id"]
+            for each in trials
+            if "grid_id" in each.system_attrs and sampler._same_search_space(each.system_attrs["search_space"])
+        }
+        return len(points) >= sampler._n_min_trials
 
     def draw(self, number: int, name: str, told: Dict[str, Any]) -> Any:
         """Draws one parameter. What the sampler raises is raised again each time."""
@@ -328,12 +363,16 @@ class OwnSampler:
         trial.params[name], trial.distributions[name] = value, distribution  # as far as the sampler sees it
         return told_value
 
-    def finished(self, trial: Any) -> None:
-        """Tells the sampler, if it has drawn for the trial."""
+    def computes_constraints(self) -> bool:
+        """True if the sampler has a ``constraints_func``. It computes a trial's constraints even if another sampler has drawn for it."""
+        return getattr(self._study.sampler, "_constraints_func", None) is not None
+
+    def finished(self, trial: Any, draws: bool) -> Dict[str, float]:
+        """Tells the sampler, and returns the constraints that it has computed. ``draws``: it is the one that draws for the trials."""
         study = self._study
-        if not self.has_begun(trial.number):
-            return
-        del self._open[trial.number]
+        if draws and not self.has_begun(trial.number):
+            self.begin(trial.number)  # Optuna lets it draw for enqueued trials, too
+        self._open.pop(trial.number, None)
         # Samplers write their constraints here, which Optuna's storages do not take once a trial has ended.
         checks = [(_backend_of(study), "check_trial_is_updatable"), (study._storage, "_check_trial_is_updatable")]  # the latter before 3.2
         replaced = [(storage, name) for storage, name in checks if hasattr(storage, name)]
@@ -344,6 +383,10 @@ class OwnSampler:
         finally:
             for storage, name in replaced:
                 delattr(storage, name)
+        if not self.computes_constraints() or trial.state == optuna.trial.TrialState.FAIL:
+            return {}
+        computed = frozen_trial(study, trial.number).system_attrs.get("constraints")
+        return {} if computed is None else {str(index): float(each) for index, each in enumerate(computed)}
 
 
 def own_pruner_ends(study: Any, number: int) -> bool:

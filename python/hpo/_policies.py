@@ -15,6 +15,11 @@ def _name_of(policy: Any) -> str:
     return str(cls.__name__) if cls.__module__.partition(".")[0] == "optuna" else ""
 
 
+def is_of_the_program(policy: Any) -> bool:
+    """True for a class that neither Optuna nor one of its collections has. It may rely on one trial after the other."""
+    return not type(policy).__module__.partition(".")[0].startswith("optuna")
+
+
 def seed_of(generator: Any) -> Optional[int]:
     """The seed of a generator that has drawn nothing yet. None if there was no seed, or if it cannot be read."""
     generator = getattr(generator, "_rng", generator)  # Optuna makes it when it is needed

@@ -353,6 +353,63 @@ class Forks(unittest.TestCase):
         for _ in range(20):
             self.assertEqual(Copy(self.path).end()[0], 0)
 
+    def test_threads_of_libraries_are_named_and_those_that_survive_a_fork_count_for_nothing(self):
+        program = """
+            import _thread, ctypes, time
+            from hpo import _fork
+
+            named = []
+
+            def work(name):
+                ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+                named.append(name)
+                time.sleep(60)
+
+            def start(name):
+                count = len(named) + 1
+                _thread.start_new_thread(work, (name,))  # a thread that the module threading does not know
+                while len(named) < count:
+                    time.sleep(0.001)
+
+            start(b"jemalloc_bg_thd")
+            assert _fork.why_not() == "", _fork.why_not()
+            start(b"pool of a lib")
+            assert _fork.why_not() == "thread 'pool of a lib' runs, of a library", _fork.why_not()
+        """
+        run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_threads_that_only_wait_for_the_forking_one_count_for_nothing(self):
+        program = """
+            import concurrent.futures, threading
+            from hpo import _fork, _turns_of_threads
+            turns, study = _turns_of_threads.Turns(), object()
+            assert turns.take(study) == 0
+            waiting = threading.Thread(target=lambda: (turns.take(study), turns.give_back()))
+            waiting.start()
+            while not _turns_of_threads._waiting:
+                pass
+            assert _fork.why_not() == "", _fork.why_not()
+            assert turns.take(object()) is None and turns.take(study) is None  # of this thread: it would wait for itself
+            turns.give_back()
+            waiting.join()
+            told = []
+            thread = threading.Thread(target=lambda: told.append(_fork.why_not()))  # the main thread waits in join
+            thread.start()
+            thread.join()
+            assert told == [""], told
+            busy, together = threading.Event(), threading.Barrier(2)
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                pool.submit(together.wait)
+                pool.submit(together.wait).result()  # now both threads are there
+                assert pool.submit(_fork.why_not).result() == ""  # the other one is idle
+                pool.submit(busy.wait)
+                assert "ThreadPoolExecutor" in pool.submit(_fork.why_not).result()
+                busy.set()
+        """
+        run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
     def test_why_a_process_cannot_be_copied(self):
         program = """
             import sys, threading, types
@@ -364,8 +421,12 @@ class Forks(unittest.TestCase):
             cuda.is_initialized = lambda: False
             assert _fork.why_not() == ""
             end = threading.Event()
-            threading.Thread(target=end.wait).start()
-            assert _fork.why_not() == "1 thread runs besides the one that calls optimize", _fork.why_not()
+            first = threading.Thread(target=end.wait, name="first")
+            first.start()
+            assert _fork.why_not() == "thread 'first' runs besides the one that calls optimize", _fork.why_not()
+            threading.Thread(target=end.wait, name="second").start()
+            told = _fork.why_not()
+            assert told.startswith("2 threads run, such as '") and told.endswith("', besides the one that calls optimize"), told
             end.set()
         """
         run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)

@@ -319,6 +319,143 @@ class Studies(FrontTest):
         self.assertEqual(ran.output, "1\n")
         self.assertIn("not an ordinary file", ran.opening["store_note"])
 
+    def test_callbacks_are_not_called_for_a_trial_whose_exception_optimize_raises(self):
+        ran = self.run_program("""
+            import optuna
+            def objective(trial):
+                if trial.number == 1:
+                    raise KeyError("the cause")
+                return 1
+            def callback(study, trial):
+                print("callback", trial.number, trial.state.name, study.best_value)
+            study = optuna.create_study()
+            try:
+                study.optimize(objective, n_trials=3, callbacks=[callback])
+            except KeyError as error:
+                print("raised", error)
+            study = optuna.create_study()
+            study.optimize(objective, n_trials=2, callbacks=[callback], catch=KeyError)
+        """)
+        self.assertEqual(ran.output.splitlines(), ["callback 0 COMPLETE 1.0", "raised 'the cause'", "callback 0 COMPLETE 1.0", "callback 1 FAIL 1.0"])
+
+    def test_threads_that_share_a_study_add_their_trials_to_it_one_after_the_other(self):
+        ran = self.run_program("""
+            import optuna, threading
+            from concurrent.futures import ThreadPoolExecutor
+            study = optuna.create_study()
+            threads = [threading.Thread(target=study.optimize, args=[lambda trial: trial.suggest_float("x", 0, 1)], kwargs={"n_trials": 5}) for _ in range(3)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+            print(len(study.trials), {trial.state.name for trial in study.trials})
+            with ThreadPoolExecutor(4) as pool:
+                for _ in range(6):
+                    pool.submit(study.optimize, lambda trial: 1, n_trials=2)
+            print(len(study.trials))
+
+            def stop(study, trial):
+                study.stop()
+            threads = [threading.Thread(target=study.optimize, args=[lambda trial: 1], kwargs={"n_trials": 5, "callbacks": [stop]}) for _ in range(3)]
+            threads[0].start()
+            threads[0].join()
+            print(len(study.trials))
+        """)
+        self.assertEqual(ran.output.splitlines(), ["15 {'COMPLETE'}", "27", "28"])
+        self.assertEqual(len(ran.openings), 3 + 6 + 1)
+
+    def test_constraints_of_a_trial_are_told_and_not_written_around_hpo(self):
+        ran = self.run_program("""
+            import optuna, warnings
+            def objective(trial):
+                x = trial.suggest_float("x", 0, 1)
+                trial.set_constraint("first", x - 0.5)
+                trial.set_constraint("second", -1)
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always")
+                    trial.set_constraint("second", 3)
+                assert len(told) == 1 and trial.constraints == {"first": x - 0.5, "second": -1.0}
+                for wrong, kind in (("much", TypeError), (float("nan"), ValueError)):
+                    try:
+                        trial.set_constraint("third", wrong)
+                        assert False
+                    except kind:
+                        pass
+                return x
+            study = optuna.create_study()
+            study.optimize(objective, n_trials=4)
+            print([trial.system_attrs["constraints:first"] == trial.params["x"] - 0.5 for trial in study.trials])
+        """)
+        self.assertEqual(ran.output, "[True, True, True, True]\n")
+        self.assertEqual([each["said"][2] for each in ran.attempts], [{"constraint": {"second": -1.0}}] * 4)
+
+    def test_a_constraints_func_computes_for_each_trial_also_for_enqueued_ones(self):
+        ran = self.run_program("""
+            import optuna, warnings
+            warnings.simplefilter("ignore")
+            def objective(trial):
+                x = trial.suggest_float("x", -10, 10)
+                trial.set_user_attr("c", (5 - x,))
+                return x
+            sampler = optuna.samplers.TPESampler(seed=1, constraints_func=lambda trial: trial.user_attrs["c"])
+            study = optuna.create_study(sampler=sampler)
+            study.enqueue_trial({"x": -10.0})
+            study.enqueue_trial({"x": 5.0})
+            study.optimize(objective, n_trials=6)
+            print([list(trial.system_attrs["constraints"]) == [5 - trial.params["x"]] for trial in study.trials])
+        """)
+        self.assertEqual(ran.output, f"{[True] * 6}\n")
+
+    def test_arrays_in_system_attributes_are_kept_as_a_study_in_memory_keeps_them(self):
+        ran = self.run_program("""
+            import optuna
+            class Array:  # as one of NumPy
+                def tolist(self): return [0.25, float("nan")]
+            def objective(trial):
+                trial.storage.set_trial_system_attr(trial._trial_id, "of a library", Array())
+                trial.set_system_attr("of the objective", {"a": Array()})
+                return 1
+            study = optuna.create_study()
+            study.optimize(objective, n_trials=1)
+            attributes = study.trials[0].system_attrs
+            print(attributes["of a library"], attributes["of the objective"])
+            study = optuna.create_study(storage="sqlite:///own.db")
+            try:
+                study.optimize(objective, n_trials=1)
+            except TypeError as error:
+                print("TypeError")
+        """)
+        self.assertEqual(ran.output.splitlines(), ["[0.25, nan] {'a': [0.25, nan]}", "TypeError"])
+
+    def test_a_process_that_the_objective_spawns_asks_the_studys_own_pruner(self):
+        ran = self.run_program("""
+            import multiprocessing, optuna
+
+            def first_rank(trial, queue):
+                trial.report(99.0, 0)
+                queue.put(trial.should_prune())
+
+            def objective(trial):
+                if trial.number < 3:
+                    trial.report(1.0, 0)
+                    return 1.0
+                spawn = multiprocessing.get_context("spawn")
+                queue = spawn.Queue()
+                child = spawn.Process(target=first_rank, args=(trial, queue))
+                child.start()
+                prune = queue.get(timeout=60)
+                child.join()
+                if prune:
+                    raise optuna.TrialPruned
+                return 0.5
+
+            if __name__ == "__main__":
+                study = optuna.create_study(pruner=optuna.pruners.MedianPruner(n_startup_trials=2), storage="sqlite:///own.db")
+                study.optimize(objective, n_trials=4)
+                print([trial.state.name for trial in study.trials])
+        """)
+        self.assertEqual(ran.output, "['COMPLETE', 'COMPLETE', 'COMPLETE', 'PRUNED']\n")
+
     def test_callbacks_see_each_trial_and_may_stop_the_study(self):
         ran = self.run_program("""
             import optuna

@@ -33,15 +33,15 @@ class Ran:
         return json.loads(found.group(1))
 
 
-def started(program, *options, arguments=()):
+def started(program, *options, arguments=(), progress="none"):
     with open("program.py", "w", encoding="utf-8") as file:
         file.write("import json, optuna\noptuna.logging.set_verbosity(optuna.logging.ERROR)\n" + program)
-    words = [sys.argv[1], "run", "--progress", "none", *options, "--", sys.executable, "program.py", *arguments]
+    words = [sys.argv[1], "run", "--progress", progress, *options, "--", sys.executable, "program.py", *arguments]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def run(program, *options, arguments=(), status=0):
-    process = started(program, *options, arguments=arguments)
+def run(program, *options, arguments=(), status=0, progress="none"):
+    process = started(program, *options, arguments=arguments, progress=progress)
     out, error = process.communicate(timeout=200)
     assert process.returncode == status, (process.returncode, out, error)
     return Ran(out, error, process.returncode)
@@ -461,6 +461,143 @@ print("threads", json.dumps([[trial.state.name for trial in study.trials] for st
     assert ran.said("counts") == [3, 2, 1, 0, 1, 0], ran.out
     assert ran.said("moved") == [2, []], ran.out
     assert ran.said("threads") == [["COMPLETE"] * 2] * 2, ran.out + ran.error
+
+
+def what_violates_a_constraint_is_nowhere_the_best():
+    objective = """
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+def objective(trial):
+    x = trial.suggest_float("x", -10, 10)
+    y = trial.suggest_float("y", -10, 10)
+    if hasattr(optuna.Trial, "set_constraint"):
+        trial.set_constraint("c", 5 - x)
+    trial.set_user_attr("c", (5 - x,))
+    return x * x + y * y
+def constraints(trial):
+    return trial.user_attrs["c"]
+"""
+    tell = """
+print("values", json.dumps([[trial.params["x"] >= 5, trial.value] for trial in study.trials]))
+if hasattr(optuna.Trial, "set_constraint"):  # before, Optuna's best trial was that of the best value
+    print("best", json.dumps([study.best_trial.number, study.best_value]))
+"""
+    by_function = """
+study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1, constraints_func=constraints))
+study.enqueue_trial({"x": -0.5, "y": 0.0})
+study.enqueue_trial({"x": 5.0, "y": 1.0})
+study.optimize(objective, n_trials=25)
+"""
+    by_trial = """
+study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1))
+study.optimize(objective, n_trials=80)
+"""
+    for program, least in ((by_function, 8), *([(by_trial, 30)] if MAJOR >= 5 else [])):
+        ran = run(objective + program + tell, "--workers", "1", progress="plain")
+        values = ran.said("values")
+        assert sum(feasible for feasible, _ in values) >= least, values
+        best, number = min((value, number) for number, (feasible, value) in enumerate(values) if feasible)
+        if MAJOR >= 5:
+            assert ran.said("best") == [number, best], (ran.out, best, number)
+        assert re.search(rf"^best: value {best:.6g} in trial {number}$", ran.error, re.M), (ran.error[-900:], best, number)
+        named = [int(each) for each in re.findall(r"^trial (\d+): .*, the best so far", ran.error, re.M)]
+        assert named and all(values[each][0] for each in named), (named, values)
+        analyze = os.path.join(os.path.dirname(sys.argv[1]), "hpo-analyze")
+        words = [analyze, "best", "--json", "--store", "hpo.db", "--study", "program" if program is by_function else "program-2"]
+        told = json.loads(subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout)
+        assert told["best"][0]["number"] == number, told
+    two = """
+study = optuna.create_study(directions=["minimize", "minimize"], sampler=optuna.samplers.NSGAIISampler(seed=1, constraints_func=constraints))
+study.optimize(lambda trial: (objective(trial), trial.params["y"]), n_trials=30)
+print("front", json.dumps(sum(1 for trial in study.best_trials)))
+print("feasible", json.dumps(all(trial.params["x"] >= 5 for trial in study.best_trials)))
+"""
+    ran = run(objective + two, "--workers", "1", progress="plain")
+    assert f"Pareto front: {ran.said('front')} trial" in ran.error or MAJOR < 5, ran.error
+    assert MAJOR < 5 or ran.said("feasible") is True
+
+
+def trials_of_others_are_theirs_and_those_of_the_call_are_its_own():
+    ran = run(
+        """
+import multiprocessing, threading, time
+def objective(trial):
+    time.sleep(0.05)
+    return trial.suggest_float("x", -1, 1)
+def work(count):
+    optuna.load_study(study_name="shared", storage=STORAGE()).optimize(objective, n_trials=count)
+def STORAGE():
+    return optuna.storages.RDBStorage("sqlite:///shared.db", engine_kwargs={"connect_args": {"timeout": 60}}) if hasattr(optuna.Trial, "set_constraint") else "sqlite:///shared.db"
+if __name__ == "__main__":
+    optuna.create_study(study_name="shared", storage="sqlite:///shared.db")
+    processes = [multiprocessing.Process(target=work, args=(8,)) for _ in range(3)]
+    for each in processes:
+        each.start()
+    for each in processes:
+        each.join()
+    print("processes", json.dumps(len(optuna.load_study(study_name="shared", storage="sqlite:///shared.db").trials)))
+    study = optuna.create_study()
+    threads = [threading.Thread(target=study.optimize, args=(objective,), kwargs={"n_trials": 5}) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    print("threads", json.dumps([trial.state.name for trial in study.trials]))
+""",
+        "--workers",
+        "2",
+    )
+    assert ran.said("processes") == 24, ran.out + ran.error
+    assert ran.said("threads") == ["COMPLETE"] * 15, ran.out + ran.error
+
+
+def samplers_grids_and_objectives_are_taken_as_optuna_takes_them():
+    ran = run(
+        """
+import numpy
+def objective(trial):
+    return trial.suggest_categorical("a", [1, 2]) * trial.suggest_categorical("b", [1, 2])
+study = optuna.create_study(sampler=optuna.samplers.GridSampler({"a": [1, 2], "b": [1, 2]}))
+study.optimize(objective, n_trials=50)
+print("grid", json.dumps(sorted((trial.params["a"], trial.params["b"]) for trial in study.trials)))
+studies = [optuna.create_study() for _ in range(2)]
+for study in studies:
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+print("differ", json.dumps(studies[0].best_value != studies[1].best_value))
+
+study = optuna.create_study()
+study.optimize(lambda trial: None, n_trials=13)
+print("none", json.dumps([trial.state.name for trial in study.trials]))
+
+study = optuna.create_study(storage="sqlite:///own.db")
+study.set_user_attr("metric", ["auc", "f1"])
+study.set_user_attr("trainer", {"name": "lgbm"})
+for _ in range(2):
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)
+print("attributes", json.dumps([study.user_attrs, len(study.trials)]))
+""",
+        "--workers",
+        "3",
+    )
+    assert ran.said("grid") == [[1, 1], [1, 2], [2, 1], [2, 2]], ran.out
+    assert ran.said("differ") is True, ran.out
+    assert ran.said("none") == ["FAIL"] * 13, ran.out + ran.error
+    assert ran.said("attributes") == [{"metric": ["auc", "f1"], "trainer": {"name": "lgbm"}}, 4], ran.out
+    ran = run(
+        """
+class Sequential(optuna.samplers.BaseSampler):
+    def infer_relative_search_space(self, study, trial): return {}
+    def sample_relative(self, study, trial, space): return {}
+    def sample_independent(self, study, trial, name, distribution):
+        before = [each.value for each in study.trials if each.number == trial.number - 1]
+        return 0.5 if not before else before[0] / 2  # the value of the latest trial
+study = optuna.create_study(sampler=Sequential())
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=6)
+print("sequential", json.dumps([trial.value for trial in study.trials]))
+
+"""
+    )
+    assert ran.said("sequential") == [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625], ran.out + ran.error
+    assert "with one worker, because it may need the value of the latest trial" in ran.error, ran.error
 
 
 if __name__ == "__main__":

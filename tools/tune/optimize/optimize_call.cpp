@@ -92,6 +92,7 @@ OptimizeCall optimize_call(const Json& message) {
     call.pruner = policy_of(message, "pruner");
     call.pruner_note = text_of(message, "pruner_note");
     call.jobs = whole_of(message, "jobs").value_or(1);
+    call.one_worker = truth_of(message, "one_worker");
     const auto caught = message.find("catch");
     call.catches = caught != message.end() && caught->is_array() && !caught->empty();
     call.forks = truth_of(message, "forks");

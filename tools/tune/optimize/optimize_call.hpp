@@ -28,6 +28,7 @@ struct OptimizeCall {
     std::optional<std::string> pruner;
     std::string pruner_note;
     std::int64_t jobs = 1;
+    bool one_worker = false;  ///< its sampler may need the value of the latest trial
     bool catches = false;  ///< it names exceptions that end no study
     bool forks = false;
     std::string why_not;      ///< it cannot fork

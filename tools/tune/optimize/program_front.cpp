@@ -51,6 +51,11 @@ worker::Environment environment_of(const std::string& socket) {
     for (const char* threads : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
         if (!worker::variable(environment, threads)) worker::set_variable(environment, threads, "1");
     }
+    // The allocators of pyarrow, which pandas imports, and of Polars would have threads of their own. Without them they give memory back a
+    // little later.
+    for (const char* allocator : {"JE_ARROW_MALLOC_CONF", "_RJEM_MALLOC_CONF"}) {
+        if (!worker::variable(environment, allocator)) worker::set_variable(environment, allocator, "background_thread:false");
+    }
     // So that a look for cards does not begin a CUDA context, which a child could not use.
     if (!worker::variable(environment, "PYTORCH_NVML_BASED_CUDA_CHECK"))
         worker::set_variable(environment, "PYTORCH_NVML_BASED_CUDA_CHECK", "1");
@@ -133,7 +138,7 @@ void ProgramFront::opened(const OptimizeCall& call, const std::string& store, co
     if (call.says_ready) (void)answer("ready", "the program");
 }
 
-void ProgramFront::finished(const Trial& trial) {
+std::map<std::string, double, std::less<>> ProgramFront::finished(const Trial& trial) {
     say(ending_of(trial));
     std::map<std::string, double, std::less<>> constraints;
     const auto seen = await("seen");  // a program that has gone has no callbacks any more

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <random>
 #include <sstream>
 
 #include "hpo/base/error.hpp"
@@ -22,8 +23,17 @@ namespace {
 
 /// The file of the program's source, or the program itself: what a person calls it.
 std::string shown_program(const std::vector<std::string>& words) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        if (words[i] == "-m" && i + 1 < words.size()) return words[i + 1];
+        if (!words[i].starts_with('-')) break;
+    }
     const auto file = std::ranges::find_if(words, [](const std::string& word) { return word.ends_with(".py"); });
     return file == words.end() ? words.front() : *file;
+}
+
+/// What a study is called that the program has given no name.
+std::string name_of_program(const std::string& shown) {
+    return shown.ends_with(".py") ? std::filesystem::path{shown}.stem().string() : std::filesystem::path{shown}.filename().string();
 }
 
 /// `name`, which the program or its file has given the study. Throws Error if no study may have it. It does not count beside --study.
@@ -52,12 +62,15 @@ std::string unused_name(const Settings& settings, const std::string& wanted) {
     return name;
 }
 
-StudyArguments arguments_of(StudyArguments arguments, const OptimizeCall& call) {
+StudyArguments arguments_of(StudyArguments arguments, OptimizeCall& call) {
     arguments.script = shown_program(arguments.program);
     arguments.accept_changed_options = true;  // another argument of the program is no other study
+    if (!call.seed) call.seed = std::random_device{}() >> 1U;  // an unseeded sampler of Optuna draws anew in each study, too
+    if (call.one_worker && arguments.words.insert({"workers", "1"}).second)
+        call.sampler_note += ", with one worker, because it may need the value of the latest trial: --workers says another number";
     if (!call.store.empty()) arguments.words.insert({"store", call.store});
     const std::string name =
-        script_name(arguments, call.study.empty() ? std::filesystem::path{arguments.script}.stem().string() : call.study);
+        script_name(arguments, call.study.empty() ? name_of_program(arguments.script) : call.study);
     arguments.script_text = script_text(call, arguments.program, name);
     if (call.store.empty() && !arguments.words.contains("study"))
         arguments.script_text = script_text(call, arguments.program, unused_name(Settings{arguments}, name));
@@ -71,7 +84,7 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     ProgramFront front{arguments.program};
     // The program hears of a study that was refused, and ends as it does for any error.
     const auto say = [](const Error& error) { std::cerr << "hpo-tune: error: " << tools::on_one_line(error.what()) << "\n"; };
-    while (const auto call = front.next_call()) {
+    while (auto call = front.next_call()) {
         std::optional<StudyRun> study;
         try {
             study.emplace(arguments_of(arguments, *call), options, &front, *call);
