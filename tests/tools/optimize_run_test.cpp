@@ -2,6 +2,7 @@
 #include <SQLiteCpp/Database.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -263,18 +264,45 @@ TEST_CASE("the command that goes on with a program's study has no option that th
                                        "python3 caller.py\n"));
 }
 
-TEST_CASE("a program hears why its study is refused, whatever is wrong with the options") {
+TEST_CASE("wrong options are told before a program starts") {
     const Workshop folder;
-    const auto [options, problem] = GENERATE(table<std::vector<std::string>, std::string>(
-        {{{"--sampler", "nonsense"}, "--sampler: unknown sampler 'nonsense'"},
-         {{"--sampler", "optuna:seed=1"},
-          "--sampler: got 'optuna:seed=1'; expected optuna without options; the program's sampler has its own"},
-         {{"--log", "run.log", "--log-size", "1KiB"}, "--log-size: got '1KiB'; expected at least 4KiB"},
-         {{"--log", "/nonexistent/run.log"}, "--log"}}));
-    const auto ran = run_caller(folder, options);
-    CHECK(ran.status == 1);
-    CHECK_THAT(ran.error, Contains("hpo-tune: error: " + problem));
-    CHECK_THAT(ran.out, Contains("refused " + problem));
+    struct Case {
+        std::vector<std::string> options;
+        std::string problem;
+        int status = 2;
+    };
+    const auto wrong =
+        GENERATE(Case{{"--sampler", "nonsense"}, "--sampler: unknown sampler 'nonsense'"},
+                 Case{{"--sampler", "tpe:seeds=1"}, "--sampler: unknown option of tpe 'seeds'"},
+                 Case{{"--sampler", "optuna:seed=1"},
+                      "--sampler: got 'optuna:seed=1'; expected optuna without options; the program's sampler has its own"},
+                 Case{{"--recovery", "ladder:rungs=nope"}, "--recovery: ladder"}, Case{{"--guard", "auto:x=1"}, "--guard: got 'auto:x=1'"},
+                 Case{{"--device-memory", "0.5"}, "--device-memory: got '0.5'"}, Case{{"--device", "gpu"}, "--device: got 'gpu'"},
+                 Case{{"--device", "cuda:77"}, "--device: ", 4}, Case{{"--workers", "none"}, "--workers: got 'none'"},
+                 Case{{"--threads", "0"}, "--threads: got '0'"}, Case{{"--time", "long"}, "--time: got 'long'"},
+                 Case{{"--trials", "0"}, "--trials: got '0'"}, Case{{"--breaker=-1"}, "--breaker: got '-1'"},
+                 Case{{"--fix", "x"}, "--fix: got 'x'"}, Case{{"--trainer-option", "epochs=1"}, "epochs"},
+                 Case{{"--set", "a=1"}, "unknown option 'a'"}, Case{{"--store", "nowhere/x.db"}, "store 'nowhere/x.db'", 3},
+                 Case{{"--log", "run.log", "--log-size", "1KiB"}, "--log-size: got '1KiB'; expected at least 4KiB"},
+                 Case{{"--log", "/nonexistent/run.log"}, "--log: '/nonexistent/run.log' cannot be opened"},
+                 Case{{"--log", "hpo.db"}, "--log: got 'hpo.db', which the run reads or writes itself"});
+    std::vector<std::string> words{tool("hpo-tune"), "run"};
+    words.insert(words.end(), wrong.options.begin(), wrong.options.end());
+    words.insert(words.end(), {"--", "touch", "it-was-started"});
+    const auto ran = run_command(folder, words);
+    INFO(ran.error);
+    CHECK(ran.status == wrong.status);
+    CHECK_THAT(ran.error, Contains("hpo-tune: error: ") && Contains(wrong.problem));
+    CHECK(std::count(ran.error.begin(), ran.error.end(), '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(folder.path("it-was-started")));
+}
+
+TEST_CASE("a run that waits for a device starts its program meanwhile") {
+    const Workshop folder;
+    const auto ran =
+        run_command(folder, {tool("hpo-tune"), "run", "--device", "cuda:77", "--device-wait", "10min", "--", "touch", "it-was-started"});
+    CHECK(ran.status == 0);
+    CHECK(std::filesystem::exists(folder.path("it-was-started")));
 }
 
 TEST_CASE("the look for a name that the store does not have waits as --store-wait says") {

@@ -13,9 +13,12 @@
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "support/terminal.hpp"
+#include "tune/device/own_trainer.hpp"
+#include "tune/device/run_devices.hpp"
 #include "tune/optimize/optimize_call.hpp"
 #include "tune/optimize/program_front.hpp"
 #include "tune/settings/stored_study.hpp"
+#include "tune/settings/value_checks.hpp"
 #include "tune/study_run/interrupts.hpp"
 
 namespace hpo::tune {
@@ -77,9 +80,34 @@ StudyArguments arguments_of(StudyArguments arguments, OptimizeCall& call) {
     return arguments;
 }
 
+/// Throws Error for what is wrong with the options whatever the program's study will be, so that nobody waits for the program to hear it.
+/// A device that the run may wait for, and a store that the program may name itself, are left to the run.
+void require_options(StudyArguments arguments) {
+    arguments.script = shown_program(arguments.program);
+    arguments.script_text = script_text(OptimizeCall{}, arguments.program, script_name(arguments, "study"));
+    Settings settings{arguments};
+    (void)settings.policies();
+    for (const auto& check : value_checks(settings)) check();
+    (void)settings.fixed();
+    if (arguments.words.contains("store")) require_writable_store(store::file_of(settings.text("store")));
+    const TrainerInfo info = describe_trainer(settings);
+    require_known_to_trainer(settings, info);
+    require_plan(settings, info);
+    if (!settings.text("save-best").empty()) require_saves_models(settings.place("save-best"), info);
+    const bool waits = arguments.words.erase("device-wait") > 0;
+    arguments.words.erase("device-interval");
+    try {
+        (void)run_devices(Settings{arguments}, info, [](const std::string& /*note*/) {});
+    } catch (const Error& error) {
+        if (!waits || error.code() != Errc::no_device) throw;
+    }
+    (void)opened_log(settings);  // last, because it makes the file
+}
+
 }  // namespace
 
 int run_program(const StudyArguments& arguments, const RunOptions& options) {
+    require_options(arguments);
     watch_interrupts();
     ProgramFront front{arguments.program};
     // The program hears of a study that was refused, and ends as it does for any error.

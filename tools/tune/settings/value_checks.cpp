@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "tune/settings/value_checks.hpp"
 
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/core/field.hpp"
+#include "hpo/store/location.hpp"
 #include "tune/device/shared_device.hpp"
 #include "tune/settings/idle_options.hpp"
 
 namespace hpo::tune {
+namespace {
+
+/// The size at which the log of a run begins anew. Throws Error if it is wrong.
+std::int64_t log_bytes(const Settings& settings) {
+    const std::int64_t bytes = require_bytes(settings.place("log-size"), settings.text("log-size"));
+    constexpr std::int64_t least = 4096;
+    if (bytes < least) throw bad_value(settings.place("log-size"), "'" + settings.text("log-size") + "'", "at least 4KiB");
+    return bytes;
+}
+
+}  // namespace
 
 std::vector<std::function<void()>> value_checks(const Settings& settings) {
     std::vector<std::function<void()>> checks{
@@ -28,11 +44,17 @@ std::vector<std::function<void()>> value_checks(const Settings& settings) {
     return checks;
 }
 
-std::int64_t log_bytes(const Settings& settings) {
-    const std::int64_t bytes = require_bytes(settings.place("log-size"), settings.text("log-size"));
-    constexpr std::int64_t least = 4096;
-    if (bytes < least) throw bad_value(settings.place("log-size"), "'" + settings.text("log-size") + "'", "at least 4KiB");
-    return bytes;
+std::optional<tools::RotatingFile> opened_log(const Settings& settings) {
+    const std::int64_t most_bytes = log_bytes(settings);
+    const std::string& file = settings.text("log");
+    if (file.empty()) return std::nullopt;
+    std::error_code ignored;
+    const auto log = std::filesystem::weakly_canonical(file, ignored);
+    for (const std::string& other : {store::file_of(settings.text("store")), settings.arguments().script}) {
+        if (!log.empty() && log == std::filesystem::weakly_canonical(other, ignored))
+            throw bad_value(settings.place("log"), "'" + file + "', which the run reads or writes itself", "a file of its own");
+    }
+    return tools::RotatingFile{file, most_bytes, settings.place("log")};
 }
 
 }  // namespace hpo::tune

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "support/rotating_file.hpp"
 #include "tune/settings/settings.hpp"
 
 namespace hpo::tune {
@@ -14,7 +15,7 @@ namespace hpo::tune {
 /// `settings`.
 [[nodiscard]] std::vector<std::function<void()>> value_checks(const Settings& settings);
 
-/// The size at which the log of a run begins anew. Throws Error if it is wrong.
-[[nodiscard]] std::int64_t log_bytes(const Settings& settings);
+/// The log of a run, as --log and --log-size say. Returns nullopt if there is none. Throws Error if one of the two is wrong.
+[[nodiscard]] std::optional<tools::RotatingFile> opened_log(const Settings& settings);
 
 }  // namespace hpo::tune

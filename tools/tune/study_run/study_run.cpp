@@ -148,16 +148,9 @@ int StudyRun::run_unlogged() {
 }
 
 void StudyRun::begin_log() {
-    const std::string& file = settings_.text("log");
-    const std::int64_t most_bytes = log_bytes(settings_);
-    if (file.empty()) return;
-    std::error_code ignored;
-    const auto log = std::filesystem::weakly_canonical(file, ignored);
-    for (const std::string& other : {store::file_of(settings_.text("store")), settings_.arguments().script}) {
-        if (!log.empty() && log == std::filesystem::weakly_canonical(other, ignored))
-            throw bad_value(settings_.place("log"), "'" + file + "', which the run reads or writes itself", "a file of its own");
-    }
-    log_.emplace(tools::RotatingFile{file, most_bytes, settings_.place("log")},
+    auto file = opened_log(settings_);
+    if (!file) return;
+    log_.emplace(*std::move(file),
                  RunLog::Settings{.metrics = settings_.objectives(), .failed = [this](const std::string& text) { show(text); }});
     log_->run_begins({"begins: hpo-tune " HPO_VERSION ": " + run_command(settings_),
                       "  study " + settings_.text("study") + " in " + settings_.text("store") + ", trainer " +
