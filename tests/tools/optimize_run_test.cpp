@@ -305,6 +305,14 @@ TEST_CASE("a run that waits for a device starts its program meanwhile") {
     CHECK(std::filesystem::exists(folder.path("it-was-started")));
 }
 
+TEST_CASE("the help shows how a program is started") {
+    const Workshop folder;
+    CHECK_THAT(run_command(folder, {tool("hpo-tune"), "run", "--help"}).out,
+               Contains("Usage: ") && Contains(" run [OPTIONS] SCRIPT\n") && Contains(" run [OPTIONS] FILE.py:NAME [-- ARGUMENTS]\n") &&
+                   Contains(" run [OPTIONS] -- python train.py [ARGUMENTS]\n"));
+    CHECK_THAT(run_command(folder, {tool("hpo-tune"), "--help"}).out, Contains("  hpo-tune run -- python train.py\n"));
+}
+
 TEST_CASE("the look for a name that the store does not have waits as --store-wait says") {
     const Workshop folder;
     REQUIRE(run_caller(folder).status == 0);

@@ -66,7 +66,9 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", HPO_VERSION);
     app.footer(
         "A first study:\n"
-        "  hpo-tune init first_study && hpo-tune check first_study.lua && hpo-tune run first_study.lua\n" +
+        "  hpo-tune init first_study && hpo-tune check first_study.lua && hpo-tune run first_study.lua\n"
+        "A program that calls study.optimize of Optuna, as it is:\n"
+        "  hpo-tune run -- python train.py\n" +
         std::string{hpo::tune::exit_codes});
     const std::vector<std::string> words{argv + 1, argv + argc};
     const auto dashes = std::find(words.begin(), words.end(), "--");

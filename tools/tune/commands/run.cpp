@@ -15,6 +15,7 @@
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/commands/supervision.hpp"
+#include "tune/commands/usage_lines.hpp"
 #include "tune/display/run_log.hpp"
 #include "tune/optimize/run_program.hpp"
 #include "tune/settings/settings.hpp"
@@ -95,6 +96,8 @@ const std::vector<std::string>& words_of_run() {
 
 void add_run(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("run", "Run a study, or go on with it");
+    command->formatter(std::make_shared<UsageLines>(
+        std::vector<std::string>{"[OPTIONS] SCRIPT", "[OPTIONS] FILE.py:NAME [-- ARGUMENTS]", "[OPTIONS] -- python train.py [ARGUMENTS]"}));
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<RunOptions>();
@@ -138,8 +141,11 @@ void add_run(CLI::App& app, Actions& actions) {
     command->add_option("--supervised", options->supervised.finished_file)->group("");  // only Supervisor gives these two
     command->add_option("--restarted", options->supervised.restarted)->group("");
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
-    command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.\n" +
-                    std::string{exit_codes});
+    command->footer(
+        "A program that calls study.optimize of Optuna, as it is:\n"
+        "  hpo-tune run --device-memory 20GiB --workers 2 -- python train.py --epochs 3\n"
+        "Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.\n" +
+        std::string{exit_codes});
     actions.on(command, [command, arguments, options, objective, supervised, supervision, &actions] {
         const std::vector<std::string>& behind = actions.behind_dashes();
         const bool is_program = arguments->script.empty();
