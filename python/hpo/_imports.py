@@ -31,6 +31,11 @@ _installed = tuple(os.path.join(folder, "") for folder in dict.fromkeys(_folders
 _tried: Set[str] = set()
 
 
+def is_of_package(file: str) -> bool:
+    """True for a file of Python or of an installed package, False for one of the program."""
+    return os.path.abspath(file).startswith(_installed)
+
+
 def _is_installed(name: str, module: Any) -> bool:
     """True for a module of Python or of an installed package. What the program's own modules do when they are imported is its concern."""
     spec = getattr(module, "__spec__", None)

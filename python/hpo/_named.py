@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, List, NoReturn
 
-from . import _connection, _front, _kinds, _objective, _words
+from . import _connection, _front, _kept_state, _kinds, _objective, _words
 from ._errors import HpoError
 
 
@@ -84,12 +84,12 @@ class _Named(_front.Handler):
         return _objective.run(self._objective, trial, objectives, (BaseException,), words)
 
 
-def _opening(file: str, name: str) -> Dict[str, Any]:
+def _opening(file: str, name: str, objective: Callable[[Any], Any]) -> Dict[str, Any]:
     """What is said of a study of which hpo-tune knows all that the file does not say."""
     why_not = _front.why_not_fork()
     unsaid = dict.fromkeys(("study", "store", "directions", "trials", "seconds", "sampler", "pruner", "fork_socket"))
     this: Dict[str, Any] = {"op": "optimize", "call": 0, "program": file, "objective": name, "jobs": 1, "catch": ["Exception"]}
-    return {**this, **unsaid, "forks": not why_not, "why_not": why_not}
+    return {**this, **unsaid, "forks": not why_not, "why_not": why_not, "state_note": _kept_state.note_of(objective)}
 
 
 def main(arguments: List[str]) -> None:
@@ -99,14 +99,15 @@ def main(arguments: List[str]) -> None:
     if "HPO_FRONT" not in os.environ:
         _refuse(f"hpo-tune starts this program; try: hpo-tune run {file}:{name}")
     sys.argv = [file, *arguments[2:]]
-    handler = _Named(_objective_in(_imported(file), file, name))
+    objective = _objective_in(_imported(file), file, name)
+    handler = _Named(objective)
     if "HPO_OPTIMIZE_CALL" in os.environ:
         handler.opened(json.loads(os.environ["HPO_OPTIMIZE_STUDIES"])[0])
         _front.run_one_attempt(handler)
     connection = _connection.connect()
     if connection is None:
         raise HpoError(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
-    _front.run(connection, _opening(file, name), handler)
+    _front.run(connection, _opening(file, name, objective), handler)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,15 @@ import math
 import os
 import sys
 import threading
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple, Type
 
-from . import _connection, _front, _objective, _policies, _turns_of_threads, _words
+from . import _connection, _front, _kept_state, _objective, _policies, _turns_of_threads, _words
 from ._errors import HpoError
 
 _calls = itertools.count()
 _turns = _turns_of_threads.Turns()
 being_imported = ""  # the file that hpo._named imports at the moment
+_said: Set[str] = set()  # why Optuna runs a study itself, of what is said once
 
 
 def take_over(study_class: Any) -> None:
@@ -37,9 +38,10 @@ def take_over(study_class: Any) -> None:
         gc_after_trial: bool = False,
         show_progress_bar: bool = False,
     ) -> None:
-        def by_optuna(reason: str) -> None:
-            if reason:
+        def by_optuna(reason: str, once: bool = False) -> None:
+            if reason and not (once and reason in _said):
                 print(f"hpo: {reason}, so Optuna runs this study itself", file=sys.stderr)
+            _said.add(reason)
             original(self, func, n_trials, timeout, n_jobs, catch, callbacks, gc_after_trial, show_progress_bar)
 
         if "HPO_FRONT" not in os.environ:  # inside of a trial, for example
@@ -51,6 +53,9 @@ def take_over(study_class: Any) -> None:
             )
         if self._thread_local.in_optimize_loop:
             raise RuntimeError("study.optimize was called inside of study.optimize of the same study")
+        tuner = _kept_state.keeps_its_best(func)
+        if tuner:
+            return by_optuna(f"{tuner} needs the best model that its objective keeps in the program", once=True)
         caught = tuple(catch) if isinstance(catch, Iterable) else (catch,)
         number = next(_calls)
         if "HPO_OPTIMIZE_CALL" in os.environ:
@@ -158,7 +163,8 @@ class _Call(_front.Handler):
             "why_not": why_not,
             "fork_socket": None,
         }
-        notes = {"store_note": self._store_note, "sampler_note": sampler_note, "pruner_note": pruner_note}
+        state_note = _kept_state.note_of(self._objective)
+        notes = {"store_note": self._store_note, "sampler_note": sampler_note, "pruner_note": pruner_note, "state_note": state_note}
         return {**opening, **{name: note for name, note in notes.items() if note}}
 
     def opened(self, told: Dict[str, Any]) -> None:

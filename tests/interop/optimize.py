@@ -466,6 +466,33 @@ print("threads", json.dumps([[trial.state.name for trial in study.trials] for st
 def what_violates_a_constraint_is_nowhere_the_best():
     objective = """
 optuna.logging.set_verbosity(optuna.logging.ERROR)
+def what_an_objective_keeps_is_told_before_the_first_trial():
+    keeping = """
+best = None
+scores = []
+def objective(trial):
+    global best
+    best = trial.suggest_float("x", 0, 1)
+    scores.append(best)
+    return best
+study = optuna.create_study()
+study.optimize(objective, n_trials=2)
+print("kept", json.dumps([best, scores]))
+"""
+    ran = run(keeping)
+    assert ran.said("kept") == [None, []]
+    note = "note: the objective changes best (program.py:8), scores (program.py:9), which the program will not see, because each trial runs"
+    assert note in ran.error and ran.error.index(note) < ran.error.index("study program: "), ran.error
+    quiet = run(keeping.replace("global best", "pass").replace("scores.append", "print"))
+    assert "the objective" not in quiet.error, quiet.error
+
+
+def attributes_that_json_cannot_hold_come_back():
+    program = """
+import math, sys
+class Model:
+    def __init__(self, weight): self.weight = weight
+    def __repr__(self): return f"Model({self.weight})"
 def objective(trial):
     x = trial.suggest_float("x", -10, 10)
     y = trial.suggest_float("y", -10, 10)

@@ -380,6 +380,13 @@ def tables_importances_and_plots_afterwards():
             assert file.read(4) == b"\x89PNG"
 
 
+def the_tuner_of_lightgbm_is_left_to_optuna():
+    need("lightgbm", "optuna_integration", "sklearn")
+    ran = run("lightgbm_tuner")
+    assert ran.said("best") == "Booster", ran.out
+    assert ran.error.count("hpo: LightGBMTuner needs the best model that its objective keeps in the program, so Optuna runs this study itself") == 1
+
+
 if __name__ == "__main__":
     _, _, scenario = sys.argv
     with tempfile.TemporaryDirectory() as folder:

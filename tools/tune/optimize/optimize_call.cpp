@@ -91,6 +91,7 @@ OptimizeCall optimize_call(const Json& message) {
     if (const Json& sampler = member(message, "sampler"); sampler.is_object()) call.seed = whole_of(sampler, "seed");
     call.pruner = policy_of(message, "pruner");
     call.pruner_note = text_of(message, "pruner_note");
+    call.state_note = text_of(message, "state_note");
     call.jobs = whole_of(message, "jobs").value_or(1);
     call.one_worker = truth_of(message, "one_worker");
     const auto caught = message.find("catch");
@@ -121,7 +122,7 @@ std::string script_text(const std::vector<std::string>& words, const std::string
 
 std::vector<std::string> notes_of(const OptimizeCall& call) {
     std::vector<std::string> notes;
-    for (const std::string& note : {call.store_note, call.sampler_note, call.pruner_note}) {
+    for (const std::string& note : {call.store_note, call.sampler_note, call.pruner_note, call.state_note}) {
         if (!note.empty()) notes.push_back(note);
     }
     if (call.jobs != 1) notes.push_back("n_jobs=" + std::to_string(call.jobs) + " is replaced by workers: --workers says how many");

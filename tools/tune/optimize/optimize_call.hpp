@@ -27,6 +27,7 @@ struct OptimizeCall {
     std::optional<std::int64_t> seed;
     std::optional<std::string> pruner;
     std::string pruner_note;
+    std::string state_note;  ///< which of the program's variables the objective changes
     std::int64_t jobs = 1;
     bool one_worker = false;  ///< its sampler may need the value of the latest trial
     bool catches = false;  ///< it names exceptions that end no study
