@@ -627,6 +627,20 @@ print("sequential", json.dumps([trial.value for trial in study.trials]))
     assert "with one worker, because it may need the value of the latest trial" in ran.error, ran.error
 
 
+def trials_of_ask_and_tell_are_counted():
+    loop = """
+study = optuna.create_study()
+for _ in range(7):
+    trial = study.ask()
+    study.tell(trial, trial.suggest_float("x", 0, 1))
+"""
+    ran = run(loop)
+    told = "note: the program ran 7 trials by Optuna itself (study.ask and study.tell), because only study.optimize is taken over"
+    assert told in ran.error and "no trial was run" not in ran.error, ran.error
+    assert "by Optuna itself" not in run(loop + 'study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)').error
+    assert "did not call study.optimize of Optuna, so no trial was run" in run("study = optuna.create_study()\n").error
+
+
 if __name__ == "__main__":
     _, _, expected, scenario = sys.argv
     assert optuna.__version__.startswith(expected), optuna.__version__

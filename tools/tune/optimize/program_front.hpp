@@ -41,6 +41,13 @@ public:
     /// True once the program has called optimize.
     [[nodiscard]] bool has_optimized() const noexcept { return has_optimized_; }
 
+    /// What Optuna has done itself in the program so far.
+    struct ByOptuna {
+        std::size_t tells = 0;           ///< of study.tell
+        std::size_t optimize_calls = 0;  ///< that hpo did not run
+    };
+    [[nodiscard]] ByOptuna by_optuna() const;
+
     /// @name During a call of optimize
     /// @{
     /// Refuses the call, with the reason. The program goes on with an error.

@@ -13,6 +13,7 @@
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "support/terminal.hpp"
+#include "support/text.hpp"
 #include "tune/device/own_trainer.hpp"
 #include "tune/device/run_devices.hpp"
 #include "tune/optimize/optimize_call.hpp"
@@ -104,6 +105,8 @@ void require_options(StudyArguments arguments) {
     (void)opened_log(settings);  // last, because it makes the file
 }
 
+constexpr const char* by_ask_and_tell = " by Optuna itself (study.ask and study.tell), because only study.optimize is taken over";
+
 }  // namespace
 
 int run_program(const StudyArguments& arguments, const RunOptions& options) {
@@ -128,8 +131,11 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
         }
     }
     const int status = front.wait();
-    if (!front.has_optimized() && status == 0)
-        std::cerr << "hpo-tune: note: the program ended and did not call study.optimize of Optuna, so no trial was run\n";
+    const ProgramFront::ByOptuna by_optuna = front.by_optuna();
+    if (front.has_optimized() || by_optuna.optimize_calls > 0) return status;  // which the program has said
+    if (by_optuna.tells > 0)
+        std::cerr << "hpo-tune: note: the program ran " << tools::counted(by_optuna.tells, "trial") << by_ask_and_tell << "\n";
+    else if (status == 0) std::cerr << "hpo-tune: note: the program ended and did not call study.optimize of Optuna, so no trial was run\n";
     return status;
 }
 
