@@ -123,8 +123,11 @@ class _Loop:
             self._opening["fork_socket"] = path
         self._connection.say({**self._opening, "says_ready": True})
         heard: List[Dict[str, Any]] = []
-        while not any(each.get("op") in ("opened", "refused") for each in heard):
+        while not any(each.get("op") in ("opened", "refused", "leave") for each in heard):
             heard += self._connection.hear()
+        if any(each.get("op") == "leave" for each in heard):  # hpo-tune wanted to know no more than the opening
+            _copy.Outputs().flush()
+            os._exit(0)
         for message in heard:
             if message.get("op") == "refused":
                 self._is_refused = True

@@ -641,6 +641,52 @@ for _ in range(7):
     assert "did not call study.optimize of Optuna, so no trial was run" in run("study = optuna.create_study()\n").error
 
 
+def checked(program, *options, status=0):
+    with open("program.py", "w", encoding="utf-8") as file:
+        file.write("import json, optuna\noptuna.logging.set_verbosity(optuna.logging.ERROR)\n" + program)
+    done = subprocess.run([sys.argv[1], "check", *options, "--", sys.executable, "program.py"], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    return Ran(done.stdout, done.stderr, done.returncode)
+
+
+def check_reaches_optimize_and_runs_no_trial():
+    program = """
+import atexit, threading
+atexit.register(print, "at the end of the program")
+print("before")
+seen = []
+def objective(trial):
+    seen.append(trial.number)
+    return trial.suggest_float("x", 0, 1)
+study = optuna.create_study({}sampler=optuna.samplers.GridSampler({{"x": [0.5]}}), pruner=optuna.pruners.NopPruner())
+study.optimize(objective, n_trials=7, timeout=60)
+print("after")
+"""
+    ran = checked(program.format(""))
+    lines = ran.out.splitlines()
+    assert lines[:4] == [
+        "before",
+        "objective: __main__.objective",
+        "each attempt of a trial is a copy of the program",
+        "study: program in hpo.db, to which the program's own is moved",
+    ], ran.out
+    assert lines[4:7] == ["sampler: the program's own", "pruner: hpo's none", "trials: 7 more, none begins after 1 min 00 s"], ran.out
+    assert any(line.startswith("note: the objective changes seen (program.py:") for line in lines), ran.out
+    assert any(line.startswith("note: hpo has no GridSampler") for line in lines), ran.out
+    assert lines[-1] == "program.py: no problems found" and not os.path.exists("hpo.db"), ran.out
+    made = checked(program.format('study_name="own", storage="sqlite:///own.db", ').replace("import atexit", "import atexit, time").replace(
+        'print("before")', "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"))
+    assert "each attempt runs the program anew, since it cannot fork: 1 thread" in made.out, made.out
+    assert "study: own in sqlite:///" in made.out and "which the program itself has made; no trial was added" in made.out, made.out
+    assert optuna.load_study(study_name="own", storage=storage("own.db")).trials == []
+    told = json.loads(checked(program.format(""), "--json").out)
+    assert told["ok"] and told["program"] == "program.py" and "sampler: the program's own" in told["remarks"], told
+    assert "program.py: the program ended with status 0 and did not call study.optimize of Optuna" in checked("", status=2).error
+    assert "the program ended with status 1 and did not call" in checked("raise ValueError", status=2).error
+    assert "the program ended with status 0 and ran 1 trial by Optuna itself" in checked("study = optuna.create_study()\nstudy.tell(study.ask(), 1)\n", status=2).error
+    assert "--sampler: unknown sampler 'tpee'" in checked(program.format(""), "--sampler", "tpee", status=2).error
+
+
 if __name__ == "__main__":
     _, _, expected, scenario = sys.argv
     assert optuna.__version__.startswith(expected), optuna.__version__

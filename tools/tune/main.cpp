@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
         std::string{hpo::tune::exit_codes});
     const std::vector<std::string> words{argv + 1, argv + argc};
     const auto dashes = std::find(words.begin(), words.end(), "--");
-    const bool runs_program = !words.empty() && words[0] == "run" && dashes != words.end();
+    const bool runs_program = !words.empty() && (words[0] == "run" || words[0] == "check") && dashes != words.end();
     if (runs_program) argc = static_cast<int>(dashes - words.begin()) + 1;
     hpo::tune::Actions actions{words, runs_program ? std::vector<std::string>{dashes + 1, words.end()} : std::vector<std::string>{}};
     hpo::tune::add_run(app, actions);

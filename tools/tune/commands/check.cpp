@@ -13,11 +13,13 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/commands/usage_lines.hpp"
 #include "tune/device/run_devices.hpp"
 #include "tune/device/shared_device.hpp"
 #include "tune/device/surroundings.hpp"
 #include "tune/display/cards.hpp"
 #include "tune/models/best_model.hpp"
+#include "tune/optimize/run_program.hpp"
 #include "tune/prediction/trainer_look.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 #include "tune/settings/proposals.hpp"
@@ -179,18 +181,32 @@ int check(const StudyArguments& arguments, bool as_json) {
 
 void add_check(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
+    command->formatter(
+        std::make_shared<UsageLines>(std::vector<std::string>{"[OPTIONS] SCRIPT", "[OPTIONS] -- python train.py [ARGUMENTS]"}));
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     std::vector<std::string> words = words_of_run();
     for (const char* shown_only : {"progress", "log", "log-size", "store-wait"})
         std::erase(words, shown_only);  // nothing to check in these
     add_study_arguments(command, arguments, words);
+    command->get_option("SCRIPT")->required(false);
     command->footer(
-        "Checks the script, every name and type, the trainer, its data, one batch and the range of labels. Prints what the trainer says "
-        "about its data.\nExit 0: no problems; 2: each problem on a line.");
+        "A program that calls study.optimize of Optuna is started, and ended there. Prints how run would run its study.\n"
+        "Of a script, it checks every name and type, the trainer, its data, one batch and the range of labels, and prints what the trainer "
+        "says about its data.\nExit 0: no problems; 2: each problem on a line.");
     auto as_json = std::make_shared<bool>(false);
     command->add_flag("--json", *as_json, "as JSON, on stdout; the exit status is the same");
-    actions.on(command, [arguments, as_json] { return check(*arguments, *as_json); });
+    actions.on(command, [arguments, as_json, &actions] {
+        const std::vector<std::string>& behind = actions.behind_dashes();
+        if (arguments->script.empty() == behind.empty())
+            throw Error{Errc::usage, "command line: expected either SCRIPT or -- PROGRAM ARGUMENTS"};
+        if (arguments->script.ends_with(".py"))
+            throw Error{Errc::usage, "command line: " + arguments->script +
+                                         ": no study script; a program goes behind --: hpo-tune check -- python " + arguments->script};
+        if (behind.empty()) return check(*arguments, *as_json);
+        arguments->program = behind;
+        return check_program(*arguments, *as_json);
+    });
 }
 
 }  // namespace hpo::tune

@@ -18,7 +18,7 @@ public:
     /// `words` are those of the command line, without the program.
     Actions(std::vector<std::string> words, std::vector<std::string> behind_dashes)
         : words_{std::move(words)}, behind_dashes_{std::move(behind_dashes)} {}
-    /// Of `run`: the words behind "--".
+    /// Of `run` and `check`: the words behind "--".
     [[nodiscard]] const std::vector<std::string>& behind_dashes() const noexcept { return behind_dashes_; }
     [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
     void on(CLI::App* command, std::function<int()> action) { actions_.emplace_back(command, std::move(action)); }

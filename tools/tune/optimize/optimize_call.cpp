@@ -74,6 +74,7 @@ std::string objectives_text(const std::vector<Direction>& directions, const std:
 OptimizeCall optimize_call(const Json& message) {
     OptimizeCall call;
     call.number = whole_of(message, "call").value_or(0);
+    call.objective = text_of(message, "objective");
     call.study = text_of(message, "study");
     call.store = text_of(message, "store");
     call.store_note = text_of(message, "store_note");

@@ -16,6 +16,7 @@ class Settings;
 /// One call of `study.optimize` in a program of Optuna's users, or of an objective that the program names. python/hpo/_front.py writes it.
 struct OptimizeCall {
     std::int64_t number = 0;             ///< of the calls in the program, from 0
+    std::string objective;               ///< what it is called in the program
     std::string study;                   ///< its name; empty: the program made none up
     std::string store;                   ///< sqlite:///PATH of the study's own storage; empty: it is in memory
     std::string store_note;              ///< why a storage that the program has cannot be used

@@ -27,7 +27,7 @@ namespace {
 using tools::Json;
 
 /// How long the program may go on with what it does between two trials once the run is to end.
-constexpr double seconds_after_interrupt = 5;
+constexpr int seconds_after_interrupt = 5;
 constexpr int poll_milliseconds = 100;
 constexpr std::size_t longest_line = std::size_t{1} << 30U;
 
@@ -85,11 +85,13 @@ double internal_of(const std::string& name, const Distribution& distribution, co
 
 }  // namespace
 
-ProgramFront::ProgramFront(const std::vector<std::string>& words) : listener_{listening_at((folder_.path() / "front").string())} {
+ProgramFront::ProgramFront(const std::vector<std::string>& words, int output)
+    : listener_{listening_at((folder_.path() / "front").string())} {
     try {
         program_.emplace(worker::Process::start({.program = words.at(0),
                                                  .arguments = {words.begin() + 1, words.end()},
-                                                 .environment = environment_of((folder_.path() / "front").string())}));
+                                                 .environment = environment_of((folder_.path() / "front").string()),
+                                                 .output = output}));
     } catch (const Error& error) {
         if (error.code() != Errc::plugin) throw;
         throw Error{Errc::bad_value, error.what()};
@@ -127,6 +129,13 @@ int ProgramFront::wait() {
 
 void ProgramFront::end() {
     program_->signal(SIGKILL);
+    (void)program_->wait();
+    disconnect();
+}
+
+void ProgramFront::end_in_call() {
+    say({{"op", "leave"}});
+    if (!program_->wait(std::chrono::seconds{seconds_after_interrupt})) program_->signal(SIGKILL);
     (void)program_->wait();
     disconnect();
 }

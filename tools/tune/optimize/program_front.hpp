@@ -28,8 +28,8 @@ namespace hpo::tune {
 /// Thread safety: none.
 class ProgramFront {
 public:
-    /// Starts the program. Throws Error if it cannot be started.
-    explicit ProgramFront(const std::vector<std::string>& words);
+    /// Starts the program. `output` becomes its standard output; -1: ours. Throws Error if it cannot be started.
+    explicit ProgramFront(const std::vector<std::string>& words, int output = -1);
 
     /// Waits for the program's next call of optimize. Returns nullopt once the program has ended. Ctrl-C is passed on to the program.
     [[nodiscard]] std::optional<OptimizeCall> next_call();
@@ -37,6 +37,8 @@ public:
     [[nodiscard]] int wait();
     /// Ends the program now.
     void end();
+    /// Ends the program where it is, in its call of optimize, with nothing that would come after. What it has printed is there.
+    void end_in_call();
 
     /// True once the program has called optimize.
     [[nodiscard]] bool has_optimized() const noexcept { return has_optimized_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tune/optimize/run_program.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -12,6 +14,7 @@
 #include "hpo/base/plain_text.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "support/json.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "tune/device/own_trainer.hpp"
@@ -136,6 +139,74 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     if (by_optuna.tells > 0)
         std::cerr << "hpo-tune: note: the program ran " << tools::counted(by_optuna.tells, "trial") << by_ask_and_tell << "\n";
     else if (status == 0) std::cerr << "hpo-tune: note: the program ended and did not call study.optimize of Optuna, so no trial was run\n";
+    return status;
+}
+
+namespace {
+
+/// How a program's study would be run, a line for each thing that a person may want to know.
+std::vector<std::string> run_in_words(const Settings& settings, const OptimizeCall& call) {
+    const auto whose = [&](const char* word) {
+        const std::string& policy = settings.text(word);
+        return std::string{word} + ": " + (policy == program_policy ? "the program's own" : "hpo's " + policy);
+    };
+    std::string length = "trials: ";
+    if (settings.all().at("trials").origin != "default")
+        length += settings.text("trials") + " in all, as " + settings.place("trials") + " says";
+    else length += call.trials ? std::to_string(*call.trials) + " more" : "until the program's study is stopped";
+    if (const auto seconds = settings.time_seconds() ? settings.time_seconds() : call.seconds)
+        length += ", none begins after " + tools::duration(*seconds);
+    const std::string study = settings.text("study") + " in " + settings.text("store");
+    std::vector<std::string> lines{"objective: " + call.objective,
+                                   call.forks ? "each attempt of a trial is a copy of the program"
+                                              : "each attempt runs the program anew, since it cannot fork: " + call.why_not,
+                                   call.store.empty() ? "study: " + study + ", to which the program's own is moved"
+                                                      : "study: " + study + ", which the program itself has made; no trial was added",
+                                   whose("sampler"),
+                                   whose("pruner"),
+                                   length};
+    for (const std::string& note : notes_of(call)) lines.push_back("note: " + note);
+    return lines;
+}
+
+}  // namespace
+
+int check_program(const StudyArguments& arguments, bool as_json) {
+    std::vector<std::string> lines, problems;
+    int status = 0;
+    tools::Json told{{"program", shown_program(arguments.program)}};
+    try {
+        require_options(arguments);
+        watch_interrupts();
+        ProgramFront front{arguments.program, as_json ? STDERR_FILENO : -1};
+        if (const auto call = front.next_call()) {
+            const Settings settings{arguments_of(arguments, *call)};
+            (void)settings.policies();
+            require_writable_store(store::file_of(settings.text("store")));
+            lines = run_in_words(settings, *call);
+            front.end_in_call();
+        } else {
+            const int ended = front.wait();
+            const ProgramFront::ByOptuna by_optuna = front.by_optuna();
+            if (was_interrupted()) throw Error{Errc::interrupted, "interrupted before the program called study.optimize"};
+            const std::string what = "the program ended with status " + std::to_string(ended);
+            const std::string why = by_optuna.optimize_calls > 0 ? "Optuna itself ran its study"
+                                    : by_optuna.tells > 0        ? "ran " + tools::counted(by_optuna.tells, "trial") + by_ask_and_tell
+                                                                 : "did not call study.optimize of Optuna";
+            throw Error{Errc::bad_value, shown_program(arguments.program) + ": " + what + " and " + why};
+        }
+    } catch (const Error& error) {
+        status = exit_code(error.code() == Errc::interrupted ? error.code() : Errc::bad_value);
+        problems.emplace_back(error.what());
+    }
+    if (as_json) {
+        told.update({{"ok", problems.empty()}, {"problems", problems}, {"remarks", lines}});
+        tools::print(told);
+        return status;
+    }
+    for (const std::string& line : lines) std::cout << tools::on_one_line(line) << "\n";
+    for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << tools::on_one_line(problem) << "\n";
+    if (problems.empty()) std::cout << shown_program(arguments.program) << ": no problems found\n";
     return status;
 }
 

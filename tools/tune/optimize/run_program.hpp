@@ -13,6 +13,10 @@ namespace hpo::tune {
 /// program, or that of a study which the program has not heard of.
 [[nodiscard]] int run_program(const StudyArguments& arguments, const RunOptions& options);
 
+/// `hpo-tune check OPTIONS -- PROGRAM ARGUMENTS`: starts the program, tells how the study of its first call of optimize would be run, and
+/// ends the program there. No trial is run. Returns the exit status.
+[[nodiscard]] int check_program(const StudyArguments& arguments, bool as_json);
+
 /// An objective in a Python file, as `hpo-tune run FILE.py:NAME ARGUMENTS` says it.
 struct NamedObjective {
     std::string directions = "minimize";  ///< or maximize; for several values with commas
