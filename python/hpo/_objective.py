@@ -159,13 +159,16 @@ class ObjectiveTrial:
             raise NotImplementedError(f"trial.{what}: a study with several objectives has no intermediate values")
 
     def set_user_attr(self, key: str, value: Any) -> None:
-        """Stores something about the trial: what JSON can hold."""
-        kept = finite(value)
+        """Stores something about the trial: what JSON can hold, or if the study is in the program's memory, what pickle can."""
         try:
-            _channel.channel.say({"attr": {key: kept}})
+            _channel.channel.say({"attr": {key: self._told_attribute(key, value)}})
         except (TypeError, ValueError) as error:
             raise type(error)(f"user attribute {key!r}: {error}") from None
         self._user_attrs[key] = value
+
+    def _told_attribute(self, key: str, value: Any) -> Any:
+        """What the store gets of a user attribute."""
+        return finite(value)
 
     def set_constraint(self, key: str, value: SupportsFloat) -> None:
         """Tells a constraint of the trial. A value above 0 is a violation. The first value of a key counts."""

@@ -140,9 +140,9 @@ class _Call(_front.Handler):
         self._catch = catch
         self._callbacks = callbacks
         self._number = number
+        self._front = os.environ["HPO_FRONT"]
         self._url, self._store_note = _optuna_study.store_of(study)
         self._sampler = _optuna_study.OwnSampler(study)
-        self._was_in_memory = not self._url
         self._is_own_sampler = False
 
     def why_not_move(self) -> str:
@@ -194,13 +194,15 @@ class _Call(_front.Handler):
     def opened(self, told: Dict[str, Any]) -> None:
         if not self._url:
             self._url = self._optuna.url_of(str(told["store"]))
-            self._optuna.move_to_store(self._study, self._url, str(told["study"]))
+            self._optuna.move_to_store(self._study, self._url, str(told["study"]), self._front)
+        else:
+            self._optuna.keep_attributes(self._study, self._front)
 
     def before_fork(self) -> None:
         self._optuna.release_connections(self._study)
 
     def run_trial(self, words: _words.Words) -> int:
-        self._optuna.enter_trial(self._study, self._url, self._was_in_memory, words)
+        self._optuna.enter_trial(self._study, self._url, words)
         count = len(self._study.directions)
         trial = self._optuna.Trial(self._optuna.KINDS, self._study, words, count > 1)
         return _objective.run(self._objective, trial, count, self._catch, words)
@@ -239,7 +241,9 @@ class _Call(_front.Handler):
         chosen = int(os.environ["HPO_OPTIMIZE_CALL"])
         if self._number < len(studies) and not self._url:
             self._url = self._optuna.url_of(studies[self._number]["store"])
-            self._optuna.show_stored(self._study, self._url, studies[self._number]["study"])
+            self._optuna.show_stored(self._study, self._url, studies[self._number]["study"], self._front)
+        elif self._url:
+            self._optuna.keep_attributes(self._study, self._front)
         if self._number < chosen:
             return
         if self._number > chosen:  # of another thread; this process ends with the attempt

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
-from . import _kinds, _objective, _words
+from . import _attributes, _kinds, _objective, _words
 from ._json import finite, plain
 
 KINDS = _kinds.OptunaKinds()
@@ -77,20 +77,83 @@ def url_of(store: str) -> str:
     return store if store.startswith("sqlite:") else "sqlite:///" + os.path.abspath(store)
 
 
-def opened_store(url: str) -> Any:
-    """A storage of Optuna's over a file that others write at the same time."""
+def opened_store(url: str, kept: Optional[_attributes.Kept] = None) -> Any:
+    """A storage of Optuna's over a file that others write at the same time. ``kept``: attributes that it cannot hold."""
     # Optuna before 3.2 does not know the revision that hpo writes, although the tables are the same.
     is_old = tuple(int(part) for part in optuna.__version__.split(".")[:2]) < (3, 2)
     storage = optuna.storages.RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 60}}, skip_compatibility_check=is_old)
-    return optuna.storages.get_storage(storage)
+    return optuna.storages.get_storage(storage) if kept is None else _StorageOfProgram(storage, kept)
 
 
-def move_to_store(study: Any, url: str, name: str) -> None:
+class _StorageOfProgram(optuna.storages._CachedStorage):  # type: ignore[misc,unused-ignore]
+    """The storage of a study whose trials hpo runs. It gives the program the attributes that the file cannot hold."""
+
+    def __init__(self, backend: Any, kept: _attributes.Kept) -> None:
+        super().__init__(backend)
+        self.kept = kept
+
+    def __reduce__(self) -> Any:  # what another program reads is the file
+        return optuna.storages._CachedStorage, (self._backend,)
+
+    def set_study_user_attr(self, study_id: int, key: str, value: Any) -> None:
+        super().set_study_user_attr(study_id, key, self.kept.keep(None, key, value))
+
+    def get_study_user_attrs(self, study_id: int) -> Dict[str, Any]:
+        return self.kept.shown(None, super().get_study_user_attrs(study_id))
+
+    def set_trial_user_attr(self, trial_id: int, key: str, value: Any) -> None:
+        super().set_trial_user_attr(trial_id, key, self.kept.keep(self.get_trial_number_from_id(trial_id), key, value))
+
+    def create_new_trial(self, study_id: int, template_trial: Any = None) -> int:
+        if template_trial is None or not self.kept.anything:
+            return int(super().create_new_trial(study_id, template_trial))
+        trial_id = int(super().create_new_trial(study_id, _as_stored(template_trial)))
+        number = self.get_trial_number_from_id(trial_id)
+        for name, value in template_trial.user_attrs.items():
+            self.kept.keep(number, name, value)
+        return trial_id
+
+    def get_trial(self, trial_id: int) -> Any:
+        return shown_trial(super().get_trial(trial_id), self.kept)
+
+    def get_best_trial(self, study_id: int) -> Any:
+        return shown_trial(super().get_best_trial(study_id), self.kept)
+
+    def get_all_trials(self, study_id: int, deepcopy: bool = True, states: Any = None) -> Any:
+        trials = super().get_all_trials(study_id, deepcopy, states)
+        numbers = self.kept.numbers()
+        return [shown_trial(each, self.kept) if each.number in numbers else each for each in trials] if numbers else trials
+
+
+def shown_trial(trial: Any, kept: Optional[_attributes.Kept]) -> Any:
+    """A trial of the store with the attributes that are kept."""
+    if kept is None or isinstance(trial.user_attrs, _attributes.Attributes):
+        return trial
+    attributes = kept.shown(trial.number, trial.user_attrs)
+    if attributes is trial.user_attrs:
+        return trial
+    shown = copy.copy(trial)  # the storage keeps its own
+    shown.user_attrs = attributes
+    return shown
+
+
+def kept_of(study: Any) -> Optional[_attributes.Kept]:
+    """The attributes of a study that its store cannot hold. None if nobody keeps them."""
+    return vars(study._storage).get("kept")
+
+
+def keep_attributes(study: Any, front: str) -> None:
+    """From now on a study in a database of the program gives back numbers that its file cannot hold."""
+    if kept_of(study) is None:
+        study._storage = _StorageOfProgram(_backend_of(study), _attributes.Kept(front, study.study_name, anything=False))
+
+
+def move_to_store(study: Any, url: str, name: str, front: str) -> None:
     """From now on the study object shows a study in a file, which gets what the study had: attributes, and trials that wait or have ended."""
-    attributes = _without_what_json_cannot_hold(study.user_attrs)
+    attributes = study.user_attrs
     of_optuna = study._storage.get_study_system_attrs(study._study_id)  # the names of the metrics, for example
-    trials = [_as_stored(each) for each in study.get_trials(deepcopy=False)]
-    show_stored(study, url, name)
+    trials = study.get_trials(deepcopy=False)
+    show_stored(study, url, name, front)
     storage, study_id = study._storage, study._study_id
     there = storage.get_study_system_attrs(study_id)
     for key, value in attributes.items():
@@ -101,15 +164,17 @@ def move_to_store(study: Any, url: str, name: str) -> None:
     known = [_identity(each) for each in storage.get_all_trials(study_id, deepcopy=False)]
     for trial in trials:
         # An earlier run of the program may have told the same.
-        if trial.state == optuna.trial.TrialState.WAITING or (trial.state.is_finished() and _identity(trial) not in known):
+        stored = _as_stored(trial)
+        if trial.state == optuna.trial.TrialState.WAITING or (trial.state.is_finished() and _identity(stored) not in known):
             storage.create_new_trial(study_id, template_trial=trial)
     look_anew(study)
 
 
-def show_stored(study: Any, url: str, name: str) -> None:
-    """From now on the study object shows a study in a file."""
+def show_stored(study: Any, url: str, name: str, front: str) -> None:
+    """From now on the study object shows a study in a file. ``front``: where hpo-tune listens."""
+    is_in_memory = isinstance(_backend_of(study), optuna.storages.InMemoryStorage)
     _kept.append(study._storage)
-    study._storage = opened_store(url)
+    study._storage = opened_store(url, _attributes.Kept(front, name, anything=is_in_memory))
     study._study_id = study._storage.get_study_id_from_name(name)
     study.study_name = name
     _forget_spaces(study.sampler)
@@ -134,7 +199,7 @@ def _as_stored(trial: Any) -> Any:
     stored = copy.copy(trial)
     stored.distributions = {name: _stored_distribution(each) for name, each in trial.distributions.items()}
     stored.params = {name: _stored_value(trial, name, each) for name, each in trial.params.items()}
-    stored.user_attrs = _without_what_json_cannot_hold(trial.user_attrs)
+    stored.user_attrs = _attributes.as_stored(trial.user_attrs)
     attributes = dict(trial.system_attrs)
     if "fixed_params" in attributes:  # the values of a trial that waits
         attributes["fixed_params"] = {name: _kinds.plain_value(value) for name, value in attributes["fixed_params"].items()}
@@ -158,22 +223,22 @@ def _stored_value(trial: Any, name: str, value: Any) -> Any:
 class _OpenedLater:
     """A storage that is opened once it is used. A copy of a process must not use the connections of the original.
 
-    ``was_in_memory``: attributes may be arrays of NumPy, which a storage in memory takes and a file does not.
+    ``kept`` has the attributes of a study that was in memory. There, system attributes may be arrays of NumPy, too.
     """
 
-    def __init__(self, url: str, was_in_memory: bool) -> None:
+    def __init__(self, url: str, kept: Optional[_attributes.Kept]) -> None:
         self._url = url
-        self._was_in_memory = was_in_memory
+        self.kept = kept
         self._storage: Any = None
 
     def set_trial_system_attr(self, trial_id: int, key: str, value: Any) -> None:
-        self.__getattr__("set_trial_system_attr")(trial_id, key, _as_json(value) if self._was_in_memory else value)
+        self.__getattr__("set_trial_system_attr")(trial_id, key, value if self.kept is None else _as_json(value))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # copy and pickle ask for these before there is anything
             raise AttributeError(name)
         if self._storage is None:
-            self._storage = opened_store(self._url)
+            self._storage = opened_store(self._url, self.kept)
         return getattr(self._storage, name)
 
 
@@ -194,10 +259,10 @@ class StudyOpenedLater:
         return getattr(self._study, name)
 
 
-def enter_trial(study: Any, url: str, was_in_memory: bool, words: _words.Words) -> None:
+def enter_trial(study: Any, url: str, words: _words.Words) -> None:
     """Makes the program's study object one that the process of a trial can use."""
     _kept.append(study._storage)
-    study._storage = _OpenedLater(url, was_in_memory)
+    study._storage = _OpenedLater(url, kept_of(study))
     study._thread_local.cached_all_trials = None
     study._thread_local.in_optimize_loop = True
     study.stop = words.stop
@@ -254,6 +319,10 @@ class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc
     def user_attrs(self) -> Dict[str, Any]:
         """Also those with which the trial was enqueued."""
         return {**self.storage.get_trial_user_attrs(self._trial_id), **copy.deepcopy(self._user_attrs)}
+
+    def _told_attribute(self, key: str, value: Any) -> Any:
+        kept = vars(self.study).get("_storage") and kept_of(self.study)
+        return kept.keep(self._number, key, value) if kept else super()._told_attribute(key, value)
 
     def set_system_attr(self, key: str, value: Any) -> None:
         self.storage.set_trial_system_attr(self._trial_id, key, value)
@@ -399,4 +468,4 @@ def frozen_trial(study: Any, number: int) -> Any:
     """A trial as the storage has it now."""
     backend = _backend_of(study)
     trial_id = backend.get_trial_id_from_study_id_trial_number(study._study_id, number)
-    return copy.deepcopy(backend.get_trial(trial_id))
+    return shown_trial(copy.deepcopy(backend.get_trial(trial_id)), kept_of(study))

@@ -685,6 +685,53 @@ print("after")
     assert "the program ended with status 1 and did not call" in checked("raise ValueError", status=2).error
     assert "the program ended with status 0 and ran 1 trial by Optuna itself" in checked("study = optuna.create_study()\nstudy.tell(study.ask(), 1)\n", status=2).error
     assert "--sampler: unknown sampler 'tpee'" in checked(program.format(""), "--sampler", "tpee", status=2).error
+    x = trial.suggest_float("x", 0, 1)
+    trial.set_user_attr(key="best_booster", value=Model(x))
+    trial.set_user_attr("auc", math.nan)
+    trial.set_user_attr("shape", (1, [2.0, math.inf]))
+    assert trial.user_attrs["best_booster"].weight == x and trial.study.user_attrs["before"].weight == 1
+    if trial.number == 1:
+        try:
+            trial.set_user_attr("none", lambda: 1)
+        except TypeError as error:
+            trial.set_user_attr("refused", str(error))
+    return x
+def callback(study, trial):
+    assert trial.user_attrs["best_booster"].weight == trial.params["x"] and math.isnan(trial.user_attrs["auc"])
+    if study.best_trial.number == trial.number:
+        study.set_user_attr(key="best_booster", value=trial.user_attrs["best_booster"])
+study = optuna.create_study(study_name="s", sampler=optuna.samplers.RandomSampler(seed=1))
+study.set_user_attr("before", Model(1))
+study.enqueue_trial({"x": 0.75}, user_attrs={"memo": Model(2)})
+study.optimize(objective, n_trials=3, callbacks=[callback])
+study.optimize(objective, n_trials=1, callbacks=[callback])
+assert study.user_attrs["best_booster"].weight == study.best_trial.user_attrs["best_booster"].weight == study.best_value
+assert [each.user_attrs["shape"] for each in study.trials] == [(1, [2.0, math.inf])] * 4
+assert study.get_trials(deepcopy=False)[0].user_attrs["memo"].weight == 2 and study.user_attrs["before"].weight == 1
+print("attributes", study.user_attrs["best_booster"], [math.isnan(each.user_attrs["auc"]) for each in study.trials])
+print("refused", json.dumps(study.trials[1].user_attrs.get("refused", "")))
+"""
+    ran = run(program, "--workers", "1")
+    alone = subprocess.run([sys.executable, "program.py"], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    assert ran.out.splitlines()[0].partition("(")[0] == alone.stdout.splitlines()[0].partition("(")[0] == "attributes Model", ran.out
+    assert ran.said("refused").startswith("user attribute 'none': a function is nothing that JSON or pickle can hold"), ran.out
+    stored = optuna.load_study(study_name="s", storage=storage("hpo.db"))
+    assert stored.user_attrs["best_booster"] == "<Model, kept by the program>" == stored.user_attrs["before"]
+    assert [stored.trials[0].user_attrs[name] for name in ("best_booster", "auc", "memo")] == ["<Model, kept by the program>", "NaN", "<Model, kept by the program>"]
+    anew = run("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n" + program.replace('"s"', '"anew"'))
+    assert "anew, since it cannot fork" in anew.error and anew.out.startswith("attributes Model"), anew.out + anew.error
+    in_a_database = """
+def objective(trial):
+    trial.set_user_attr("auc", float("nan"))
+    try:
+        trial.set_user_attr("model", {1, 2})
+    except TypeError:
+        return 1.0
+study = optuna.create_study(storage="sqlite:///own.db")
+study.optimize(objective, n_trials=1)
+print("auc", json.dumps([study.trials[0].value, str(study.trials[0].user_attrs["auc"])]))
+"""
+    assert run(in_a_database).said("auc") == [1.0, "nan"]
 
 
 if __name__ == "__main__":
