@@ -32,8 +32,8 @@ _tried: Set[str] = set()
 
 
 def is_of_package(file: str) -> bool:
-    """True for a file of Python or of an installed package, False for one of the program."""
-    return os.path.abspath(file).startswith(_installed)
+    """True for a file of Python or of an installed package, and for none. False for one of the program."""
+    return not file or os.path.abspath(file).startswith(_installed)
 
 
 def _is_installed(name: str, module: Any) -> bool:

@@ -126,7 +126,7 @@ class _Reader:
     """Reads one function that an objective calls, or is."""
 
     def __init__(
-        self, all_changes: "_Changes", function: types.FunctionType, node: _Function, given: Dict[str, Any], called: Dict[str, str]
+        self, all_changes: "_Changes", function: types.FunctionType, node: _Function, given: Dict[str, Any], called: Dict[str, str], is_method: bool
     ) -> None:
         self._all = all_changes
         self._code = function.__code__
@@ -140,10 +140,7 @@ class _Reader:
                 self._free[name] = cell.cell_contents
             except ValueError:  # not assigned yet
                 self._free[name] = _UNKNOWN
-        first = self._code.co_varnames[0] if self._code.co_argcount > 0 else ""
-        owners = type(given.get(first)).__mro__
-        is_method = any(each is function for owner in owners for each in vars(owner).values())
-        self._self = first if is_method else ""
+        self._self = self._code.co_varnames[0] if is_method else ""
         self._read_names: Set[str] = set()  # so far
         self._changed: Set[ast.AST] = set()  # names whose object is changed, which is no reading
 
@@ -212,7 +209,8 @@ class _Reader:
             return self._found(node.id, scopes)[1]
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             owner = self._value_of(node.value, scopes)
-            if owner is not _UNKNOWN and hasattr(owner, "__dict__"):
+            of_others = isinstance(owner, types.ModuleType) and _imports.is_of_package(getattr(owner, "__file__", None) or "")
+            if owner is not _UNKNOWN and not of_others and hasattr(owner, "__dict__"):
                 return vars(owner).get(node.attr, _UNKNOWN)
         return _UNKNOWN
 
@@ -231,15 +229,17 @@ class _Reader:
         return f"{attribute.value.id}.{attribute.attr}"  # type: ignore[attr-defined]
 
     def _use_attribute(self, node: ast.Attribute, scopes: List[_Scope], is_certain: bool, reads: bool = False) -> None:
-        """An attribute of the objective's own object is kept if a trial reads it before it assigns it, or if others read it."""
-        if not isinstance(node.value, ast.Name) or self._found(node.value.id, scopes)[0] != "given":
+        """An attribute is kept if a trial reads it before it assigns it. One of the objective's own object also if others read it."""
+        if not isinstance(node.value, ast.Name):
             return
-        if node.value.id != self._self:
+        kind, owner = self._found(node.value.id, scopes)
+        if kind == "local" or owner is _UNKNOWN or isinstance(owner, types.ModuleType):
             return
+        is_own = kind == "given" and node.value.id == self._self
         name = self._text_of(node)
         if isinstance(node.ctx, ast.Load):
             self._all.read_first.add(name)
-        elif reads or name in self._all.read_first or self._is_read_elsewhere(node.attr):
+        elif reads or name in self._all.read_first or (is_own and self._is_read_elsewhere(node.attr)):
             self._note(name, node, is_certain)
         else:
             self._all.begun.add(name)
@@ -278,7 +278,7 @@ class _Reader:
         written.update((each.arg, each.value) for each in node.keywords if each.arg is not None)
         called_names = {name: each.id for name, each in written.items() if isinstance(each, ast.Name)}
         values = {**dict(zip(parameters, given)), **{name: self._value_of(each, scopes) for name, each in written.items()}}
-        self._all.read(function, values, {name: self._called.get(each, each) for name, each in called_names.items()})
+        self._all.read(function, values, {name: self._called.get(each, each) for name, each in called_names.items()}, bool(given))
 
     def _note(self, name: str, node: ast.AST, is_certain: bool) -> None:
         line = getattr(node, "lineno", self._code.co_firstlineno)
@@ -297,8 +297,11 @@ class _Changes:
     def note(self, change: Change) -> None:
         self.found.setdefault(change.name, change)
 
-    def read(self, function: types.FunctionType, given: Dict[str, Any], called: Dict[str, str]) -> None:
-        """Reads a function. ``given``: values of its parameters. ``called``: the names that its caller has for them."""
+    def read(self, function: types.FunctionType, given: Dict[str, Any], called: Dict[str, str], is_method: bool) -> None:
+        """Reads a function. ``given``: values of its parameters. ``called``: the names that its caller has for them.
+
+        ``is_method``: the first one is the object.
+        """
         code = function.__code__
         if code in self._functions or len(self._functions) >= _MOST_FUNCTIONS or _imports.is_of_package(code.co_filename):
             return
@@ -306,7 +309,7 @@ class _Changes:
         node = _node_of(code)
         if node is not None:
             known = {name: value for name, value in given.items() if value is not _UNKNOWN}
-            _Reader(self, function, node, known, called).read()
+            _Reader(self, function, node, known, called, is_method).read()
 
 
 def changes_of(objective: Callable[[Any], Any]) -> List[Change]:
@@ -314,15 +317,16 @@ def changes_of(objective: Callable[[Any], Any]) -> List[Change]:
     given: List[Any] = []
     named: Dict[str, Any] = {}
     called: Any = objective
+    is_method = False
     while isinstance(called, functools.partial):
         given, named, called = [*called.args, *given], {**called.keywords, **named}, called.func
     if inspect.ismethod(called):
-        given, called = [called.__self__, *given], called.__func__
+        given, called, is_method = [called.__self__, *given], called.__func__, True
     elif not isinstance(called, types.FunctionType) and isinstance(getattr(type(called), "__call__", None), types.FunctionType):
-        given, called = [called, *given], type(called).__call__
+        given, called, is_method = [called, *given], type(called).__call__, True
     changes = _Changes()
     while isinstance(called, types.FunctionType):
-        changes.read(called, {**dict(zip(called.__code__.co_varnames, given)), **named}, {})
+        changes.read(called, {**dict(zip(called.__code__.co_varnames, given)), **named}, {}, is_method)
         called = getattr(called, "__wrapped__", None)  # what a decorator has replaced
     return list(changes.found.values())
 

@@ -139,7 +139,8 @@ def shown_trial(trial: Any, kept: Optional[_attributes.Kept]) -> Any:
 
 def kept_of(study: Any) -> Optional[_attributes.Kept]:
     """The attributes of a study that its store cannot hold. None if nobody keeps them."""
-    return vars(study._storage).get("kept")
+    kept: Optional[_attributes.Kept] = vars(study._storage).get("kept")
+    return kept
 
 
 def keep_attributes(study: Any, front: str) -> None:

@@ -37,6 +37,21 @@ def keeps_the_best(trial):
         best["score"], best["model"] = trial, object()
 
 
+class State:
+    score, settings = 0.0, None
+
+    @classmethod
+    def counts(cls, trial):
+        cls.score += trial
+
+
+def keeps_in_a_class(trial):
+    State.settings = trial  # the trial sets what it then uses
+    if trial > State.score:
+        State.score = trial
+    return State.settings
+
+
 def helper(history):
     history.append(1)
 
@@ -65,6 +80,7 @@ def keeps_nothing(trial):
 
     step(rate)
     logger.info("a line")
+    sys.path.append("/nowhere")
     cached(3)
     trial.set_user_attr("own", own)
     return len(results) + settings["rate"]
@@ -125,6 +141,8 @@ class KeptState(unittest.TestCase):
     def test_what_is_assigned_or_changed_in_place_is_named(self):
         self.assertEqual(self.names(assigns_globals), ["last", "best_model"])
         self.assertEqual(self.names(appends), ["results"])
+        self.assertEqual(self.names(keeps_in_a_class), ["State.score"])
+        self.assertEqual(self.names(State.counts), ["cls.score"])
         self.assertEqual(self.names(changes_deeper), ["by_kind", "seen_sizes"])
         self.assertEqual(self.names(keeps_the_best), ["best"])
         self.assertEqual([(each.name, each.is_certain) for each in _kept_state.changes_of(inner(True)[0])], [("count", True), ("seen", False)])
