@@ -58,6 +58,15 @@ class Attributes(Dict[str, Any]):
         self._read_all()
         return super().pop(name, *default)
 
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else super().setdefault(name, default)
+
+    def __or__(self, other: Any) -> Any:
+        return dict(self) | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | dict(self)
+
     def copy(self) -> Dict[str, Any]:
         return dict(self)
 

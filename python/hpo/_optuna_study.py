@@ -96,13 +96,14 @@ class _StorageOfProgram(optuna.storages._CachedStorage):  # type: ignore[misc,un
         return optuna.storages._CachedStorage, (self._backend,)
 
     def set_study_user_attr(self, study_id: int, key: str, value: Any) -> None:
-        super().set_study_user_attr(study_id, key, self.kept.keep(None, key, value))
+        super().set_study_user_attr(study_id, key, self.kept.keep(None, key, value) if self.kept.anything else value)
 
     def get_study_user_attrs(self, study_id: int) -> Dict[str, Any]:
         return self.kept.shown(None, super().get_study_user_attrs(study_id))
 
     def set_trial_user_attr(self, trial_id: int, key: str, value: Any) -> None:
-        super().set_trial_user_attr(trial_id, key, self.kept.keep(self.get_trial_number_from_id(trial_id), key, value))
+        kept = self.kept.keep(self.get_trial_number_from_id(trial_id), key, value) if self.kept.anything else value
+        super().set_trial_user_attr(trial_id, key, kept)
 
     def create_new_trial(self, study_id: int, template_trial: Any = None) -> int:
         if template_trial is None or not self.kept.anything:

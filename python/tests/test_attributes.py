@@ -44,6 +44,11 @@ class KeptAttributes(unittest.TestCase):
         self.assertTrue(math.isnan(shown["auc"]))
         self.assertEqual((shown["most"], shown["shape"], shown["by_size"]), ([1.0, -math.inf], (2, (3, 4)), {1: "a"}))
 
+    def test_what_is_too_long_for_a_line_comes_back(self):
+        stored, shown = self.both(0, text="x" * (2 << 20))
+        self.assertEqual(stored, {"text": "<str, kept by the program>"})
+        self.assertEqual(len(shown["text"]), 2 << 20)
+
     def test_what_json_holds_needs_no_file(self):
         _, shown = self.both(1, a=[1, None, "ü", {"b": 0.5}], c=True)
         self.assertEqual(type(shown), dict)
@@ -54,6 +59,7 @@ class KeptAttributes(unittest.TestCase):
         for read in (
             dict, copy.copy, copy.deepcopy, lambda each: {**each}, lambda each: dict(each.items()), lambda each: dict(zip(each, each.values())),
             lambda each: each.copy(), lambda each: {"model": each.get("model"), "note": each.get("note")},
+            lambda each: {"model": each.setdefault("model", 1), "note": each.setdefault("note", 1)}, lambda each: each | {}, lambda each: {} | each,
             lambda each: pickle.loads(pickle.dumps(each)), lambda each: {"model": each.pop("model"), "note": each.pop("note", 0)},
         ):
             shown = read(self.both(2, **attributes)[1])

@@ -625,6 +625,18 @@ print("sequential", json.dumps([trial.value for trial in study.trials]))
     )
     assert ran.said("sequential") == [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625], ran.out + ran.error
     assert "with one worker, because it may need the value of the latest trial" in ran.error, ran.error
+    trial.set_user_attr("auc", float("nan"))
+    try:
+        trial.set_user_attr("model", {1, 2})
+    except TypeError:
+        return 1.0
+study = optuna.create_study(study_name="own", storage="sqlite:///own.db")
+study.optimize(objective, n_trials=1, callbacks=[lambda study, trial: study.set_user_attr("best", float("inf"))])
+assert study.user_attrs["best"] == float("inf")
+print("auc", json.dumps([study.trials[0].value, str(study.trials[0].user_attrs["auc"])]))
+"""
+    assert run(in_a_database).said("auc") == [1.0, "nan"]
+    assert optuna.load_study(study_name="own", storage=storage("own.db")).user_attrs["best"] == float("inf")  # as Optuna writes it
 
 
 def trials_of_ask_and_tell_are_counted():
