@@ -134,8 +134,13 @@ class _Loop:
                 raise Refused(str(message.get("message", "hpo-tune refuses it")), bool(message.get("busy", "message" not in message)))
             if message.get("op") == "opened":
                 self._wants_seen = message.get("wants_seen") is True
-                self._handler.opened(message)
-                self._connection.say({"op": "ready"})  # the study has the trials that the program had
+                ready = {"op": "ready"}  # the study has the trials that the program had
+                try:
+                    self._handler.opened(message)
+                except Exception as error:  # hpo-tune then ends the call
+                    self._error = error
+                    ready["error"] = str(error) if isinstance(error, HpoError) else _words.text_of(error)
+                self._connection.say(ready)
         self._heard.extend(each for each in heard if each.get("op") != "opened")
 
     def _listen(self) -> None:

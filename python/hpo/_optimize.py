@@ -132,7 +132,7 @@ class _Call(_front.Handler):
     def __init__(
         self, study: Any, objective: Callable[[Any], Any], catch: Tuple[Type[BaseException], ...], callbacks: List[Any], number: int
     ) -> None:
-        from . import _optuna_study
+        from . import _optuna_study, _storages
 
         self._optuna = _optuna_study
         self._study = study
@@ -141,7 +141,8 @@ class _Call(_front.Handler):
         self._callbacks = callbacks
         self._number = number
         self._front = os.environ["HPO_FRONT"]
-        self._url, self._store_note = _optuna_study.store_of(study)
+        self._url = _storages.store_of(study)
+        self._program_study = _storages.program_study(study)
         self._sampler = _optuna_study.OwnSampler(study)
         self._is_own_sampler = False
 
@@ -158,11 +159,13 @@ class _Call(_front.Handler):
             _front.run(connection, self._opening(n_trials, timeout, n_jobs), self)
         finally:
             study._thread_local.in_optimize_loop = False
+            if self._program_study is not None:
+                self._program_study.write_back_all()
             self._optuna.look_anew(study)
 
     def _opening(self, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> Dict[str, Any]:
         study = self._study
-        in_memory = not self._url
+        in_memory = not self._url and self._program_study is None
         several = len(study.directions) > 1
         sampler, sampler_note = _policies.sampler_of(study.sampler, several)
         self._is_own_sampler = sampler is None
@@ -175,6 +178,7 @@ class _Call(_front.Handler):
             "objective": name_of(self._objective),
             "study": None if in_memory and study.study_name.startswith("no-name-") else study.study_name,
             "store": self._url or None,
+            "copy_of": None if self._url or self._program_study is None else self._program_study.words,
             "directions": [each.name.lower() for each in study.directions],
             "trials": n_trials,
             "seconds": timeout,
@@ -188,18 +192,23 @@ class _Call(_front.Handler):
             "fork_socket": None,
         }
         state_note = _kept_state.note_of(self._objective)
-        notes = {"store_note": self._store_note, "sampler_note": sampler_note, "pruner_note": pruner_note, "state_note": state_note}
+        notes = {"sampler_note": sampler_note, "pruner_note": pruner_note, "state_note": state_note}
         return {**opening, **{name: note for name, note in notes.items() if note}}
 
     def opened(self, told: Dict[str, Any]) -> None:
-        if not self._url:
-            self._url = self._optuna.url_of(str(told["store"]))
-            self._optuna.move_to_store(self._study, self._url, str(told["study"]), self._front)
+        url, name = self._optuna.url_of(str(told["store"])), str(told["study"])
+        if self._program_study is not None:
+            self._optuna.copy_to_store(self._study, self._program_study, url, name, self._front)
+        elif not self._url:
+            self._optuna.move_to_store(self._study, url, name, self._front)
         else:
-            self._optuna.keep_attributes(self._study, self._front)
+            self._optuna.show_stored(self._study, url, name, self._front)
+        self._url = url
 
     def before_fork(self) -> None:
         self._optuna.release_connections(self._study)
+        if self._program_study is not None:
+            self._program_study.release_connections()
 
     def run_trial(self, words: _words.Words) -> int:
         self._optuna.enter_trial(self._study, self._url, words)
@@ -212,13 +221,15 @@ class _Call(_front.Handler):
 
     def finished(self, told: Dict[str, Any], raises: bool) -> Dict[str, float]:
         is_sampler_told = self._is_own_sampler or self._sampler.computes_constraints()
-        if not self._callbacks and not is_sampler_told:
+        if not self._callbacks and not is_sampler_told and self._program_study is None:
             return {}
         self._optuna.look_anew(self._study)
         trial = self._optuna.frozen_trial(self._study, told["trial"])
         constraints = self._sampler.finished(trial, self._is_own_sampler) if is_sampler_told else {}
+        ended = self._optuna.frozen_trial(self._study, told["trial"])
+        if self._program_study is not None:  # before the callbacks, which may raise
+            self._program_study.write_back(ended)
         if not raises:  # Optuna calls none for a trial whose exception it raises
-            ended = self._optuna.frozen_trial(self._study, told["trial"])
             for callback in self._callbacks:
                 callback(self._study, copy.deepcopy(ended))
         return constraints
@@ -239,11 +250,9 @@ class _Call(_front.Handler):
         """The program was started for one attempt of a trial, because it could not be copied. Earlier calls return at once."""
         studies = json.loads(os.environ["HPO_OPTIMIZE_STUDIES"])
         chosen = int(os.environ["HPO_OPTIMIZE_CALL"])
-        if self._number < len(studies) and not self._url:
+        if self._number < len(studies):
             self._url = self._optuna.url_of(studies[self._number]["store"])
             self._optuna.show_stored(self._study, self._url, studies[self._number]["study"], self._front)
-        elif self._url:
-            self._optuna.keep_attributes(self._study, self._front)
         if self._number < chosen:
             return
         if self._number > chosen:  # of another thread; this process ends with the attempt

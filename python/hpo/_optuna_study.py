@@ -7,51 +7,15 @@ import copy
 import gc
 import json
 import os
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
-from . import _attributes, _kinds, _objective, _words
+from . import _attributes, _kinds, _objective, _storages, _words
 from ._json import finite, plain
 
 KINDS = _kinds.OptunaKinds()
 _kept: List[Any] = []  # storages that must not be closed: another process uses their connections
-
-
-def _backend_of(study: Any) -> Any:
-    """The storage below the one that only remembers."""
-    return getattr(study._storage, "_backend", study._storage)
-
-
-def store_of(study: Any) -> Tuple[str, str]:
-    """The URL of the SQLite file that holds the study, or an empty text and why there is none."""
-    backend = _backend_of(study)
-    if isinstance(backend, optuna.storages.InMemoryStorage):
-        return "", ""
-    name = type(backend).__name__
-    if not isinstance(backend, optuna.storages.RDBStorage):
-        return "", f"hpo cannot share a {name}"
-    from sqlalchemy.engine import make_url  # type: ignore[import-not-found,unused-ignore]
-
-    url = make_url(backend.url)
-    if url.get_backend_name() != "sqlite":
-        return "", f"hpo cannot share a database of {url.get_backend_name()}"
-    if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
-        return "", "hpo cannot share an SQLite database that is not an ordinary file"
-    return "sqlite:///" + _file_of(backend, url.database), ""
-
-
-def _file_of(backend: Any, name: str) -> str:
-    """The file of an SQLite storage. The program may have changed its folder since it was opened."""
-    try:
-        connection = backend.engine.raw_connection()
-        try:
-            cursor = connection.cursor()
-            return str(cursor.execute("PRAGMA database_list").fetchone()[2]) or os.path.abspath(name)
-        finally:
-            connection.close()
-    except Exception:  # whatever its driver raises
-        return os.path.abspath(name)
 
 
 def why_not_move(study: Any) -> str:
@@ -144,10 +108,10 @@ def kept_of(study: Any) -> Optional[_attributes.Kept]:
     return kept
 
 
-def keep_attributes(study: Any, front: str) -> None:
+def _keep_attributes(study: Any, front: str) -> None:
     """From now on a study in a database of the program gives back numbers that its file cannot hold."""
     if kept_of(study) is None:
-        study._storage = _StorageOfProgram(_backend_of(study), _attributes.Kept(front, study.study_name, anything=False))
+        study._storage = _StorageOfProgram(_storages.backend_of(study._storage), _attributes.Kept(front, study.study_name, anything=False))
 
 
 def move_to_store(study: Any, url: str, name: str, front: str) -> None:
@@ -161,7 +125,7 @@ def move_to_store(study: Any, url: str, name: str, front: str) -> None:
     for key, value in attributes.items():
         storage.set_study_user_attr(study_id, key, value)
     for key, value in of_optuna.items():
-        if key not in there:
+        if key not in there and not _storages.names_trials(key):
             storage.set_study_system_attr(study_id, key, value)
     known = [_identity(each) for each in storage.get_all_trials(study_id, deepcopy=False)]
     for trial in trials:
@@ -172,12 +136,41 @@ def move_to_store(study: Any, url: str, name: str, front: str) -> None:
     look_anew(study)
 
 
+def copy_to_store(study: Any, program_study: _storages.ProgramStudy, url: str, name: str, front: str) -> None:
+    """From now on the study object shows a study in a file, which is a copy of the one in the program's storage."""
+    storage = opened_store(url, _attributes.Kept(front, name, anything=False))
+    path = url[len("sqlite:///") :]
+    program_study.join(storage, storage.get_study_id_from_name(name), path, name, _as_stored)
+    if _shows(study, url, name):
+        look_anew(study)
+    else:
+        _show(study, storage, name)
+
+
+def _shows(study: Any, url: str, name: str) -> bool:
+    """True if the study object shows this study of a file."""
+    own = _storages.store_of(study)
+    if not own or study.study_name != name:
+        return False
+    try:
+        return os.path.samefile(own[len("sqlite:///") :], url[len("sqlite:///") :])
+    except OSError:
+        return False
+
+
 def show_stored(study: Any, url: str, name: str, front: str) -> None:
     """From now on the study object shows a study in a file. ``front``: where hpo-tune listens."""
-    is_in_memory = isinstance(_backend_of(study), optuna.storages.InMemoryStorage)
+    if _shows(study, url, name):
+        _keep_attributes(study, front)
+        return
+    is_in_memory = isinstance(_storages.backend_of(study._storage), optuna.storages.InMemoryStorage)
+    _show(study, opened_store(url, _attributes.Kept(front, name, anything=is_in_memory)), name)
+
+
+def _show(study: Any, storage: Any, name: str) -> None:
     _kept.append(study._storage)
-    study._storage = opened_store(url, _attributes.Kept(front, name, anything=is_in_memory))
-    study._study_id = study._storage.get_study_id_from_name(name)
+    study._storage = storage
+    study._study_id = storage.get_study_id_from_name(name)
     study.study_name = name
     _forget_spaces(study.sampler)
     look_anew(study)
@@ -234,7 +227,7 @@ class _OpenedLater:
         self._storage: Any = None
 
     def set_trial_system_attr(self, trial_id: int, key: str, value: Any) -> None:
-        self.__getattr__("set_trial_system_attr")(trial_id, key, value if self.kept is None else _as_json(value))
+        self.__getattr__("set_trial_system_attr")(trial_id, key, _as_json(value) if self.kept is not None and self.kept.anything else value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # copy and pickle ask for these before there is anything
@@ -272,7 +265,7 @@ def enter_trial(study: Any, url: str, words: _words.Words) -> None:
 
 def release_connections(study: Any) -> None:
     """Closes the connections that nobody uses, so that a copy of the process has none of them."""
-    engine = getattr(_backend_of(study), "engine", None)
+    engine = getattr(_storages.backend_of(study._storage), "engine", None)
     if engine is not None:
         engine.dispose()
 
@@ -445,7 +438,7 @@ class OwnSampler:
             self.begin(trial.number)  # Optuna lets it draw for enqueued trials, too
         self._open.pop(trial.number, None)
         # Samplers write their constraints here, which Optuna's storages do not take once a trial has ended.
-        checks = [(_backend_of(study), "check_trial_is_updatable"), (study._storage, "_check_trial_is_updatable")]  # the latter before 3.2
+        checks = [(_storages.backend_of(study._storage), "check_trial_is_updatable"), (study._storage, "_check_trial_is_updatable")]  # the latter before 3.2
         replaced = [(storage, name) for storage, name in checks if hasattr(storage, name)]
         for storage, name in replaced:
             setattr(storage, name, lambda *_: None)
@@ -468,6 +461,6 @@ def own_pruner_ends(study: Any, number: int) -> bool:
 
 def frozen_trial(study: Any, number: int) -> Any:
     """A trial as the storage has it now."""
-    backend = _backend_of(study)
+    backend = _storages.backend_of(study._storage)
     trial_id = backend.get_trial_id_from_study_id_trial_number(study._study_id, number)
     return shown_trial(copy.deepcopy(backend.get_trial(trial_id)), kept_of(study))

@@ -152,14 +152,14 @@ class Memory:
 class Store:
     """Trials in a store of Optuna's."""
 
-    def __init__(self, opening, folder):
+    def __init__(self, opening, folder, path, name):
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.optuna = optuna
-        self.url = opening["store"] or f"sqlite:///{folder}/hpo.db"
+        self.url = opening["store"] or f"sqlite:///{os.path.abspath(path) if path else folder + '/hpo.db'}"
         self.path = self.url[len("sqlite:///") :]
-        self.name = opening["study"] or f"study {opening['call']}"
+        self.name = name or opening["study"] or f"study {opening['call']}"
         self.study = optuna.create_study(
             storage=self.url, study_name=self.name, directions=opening["directions"], load_if_exists=True,
             sampler=optuna.samplers.RandomSampler(),
@@ -263,13 +263,15 @@ class FakeTune:
         if self.options.refuse:
             return self.say(op="refused", message=self.options.refuse)
         try:
-            self.store = Memory(opening) if self.options.no_store else Store(opening, self.folder.name)
+            self.store = Memory(opening) if self.options.no_store else Store(opening, self.folder.name, self.options.store, self.options.study)
         except Exception as error:
             return self.say(op="refused", message=f"{type(error).__name__}: {error}")
         self.studies.append({"store": self.store.path, "study": self.store.name})
         self.ready = queue.Queue()
         self.say(op="opened", store=self.store.path, study=self.store.name, wants_seen=True)
-        self.ready.get(timeout=60)  # the program may add trials to the study first
+        ready = self.ready.get(timeout=60)  # the program may add trials to the study first
+        if "error" in ready:
+            return self.say(op="ended", why="error", message=ready["error"])
         left = iter(range(opening["trials"] if opening["trials"] is not None else self.options.trials))
         workers = [threading.Thread(target=self.work, args=[left]) for _ in range(self.options.workers)]
         for worker in workers:
@@ -361,6 +363,8 @@ def main():
     parser.add_argument("--close-life-after", type=float)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-store", action="store_true")
+    parser.add_argument("--study")
+    parser.add_argument("--store", help="where studies are kept that are not in a file of the program's")
     parser.add_argument("--refuse")
     parser.add_argument("--end-with")
     parser.add_argument("words", nargs="+")

@@ -744,6 +744,74 @@ study.optimize(objective, n_trials=1)
 print("auc", json.dumps([study.trials[0].value, str(study.trials[0].user_attrs["auc"])]))
 """
     assert run(in_a_database).said("auc") == [1.0, "nan"]
+JOURNAL = """
+import os, signal, sys, warnings
+warnings.simplefilter("ignore")
+try:
+    from optuna.storages.journal import JournalFileBackend
+except ImportError:  # Optuna before 4
+    from optuna.storages import JournalFileStorage as JournalFileBackend
+from optuna.storages import JournalStorage
+def journal():
+    return JournalStorage(JournalFileBackend("journal.log"))
+class Killed(JournalStorage):
+    left = int(sys.argv[1])
+    def create_new_trial(self, study_id, template_trial=None):
+        if template_trial is not None:
+            Killed.left -= 1
+            if Killed.left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().create_new_trial(study_id, template_trial)
+study = optuna.create_study(study_name="j", storage=Killed(JournalFileBackend("journal.log")), load_if_exists=True)
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+there = optuna.load_study(study_name="j", storage=journal()).trials
+print("counts", json.dumps([len(study.trials), len(there), len({trial.params["x"] for trial in there})]))
+print("ends", json.dumps(sorted([trial.value, str(trial.datetime_start), str(trial.datetime_complete)] for trial in there)
+                         == sorted([trial.value, str(trial.datetime_start), str(trial.datetime_complete)] for trial in study.trials)))
+"""
+
+
+def a_journal_goes_on_and_has_each_trial_also_if_the_program_is_killed():
+    for count in (3, 6):
+        ran = run(JOURNAL, arguments=["0"])
+        assert ran.said("counts") == [count] * 3 and ran.said("ends"), ran.out
+        journal = os.path.realpath("journal.log")
+        assert f"note: the trials are in store hpo.db; each that has ended is also written to the program's journal {journal}" in ran.error, ran.error
+    alone = subprocess.run([sys.executable, "program.py", "0"], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    assert "counts [9, 9, 9]" in alone.stdout, alone.stdout
+    process = started(JOURNAL, "--workers", "1", arguments=["2"])  # a trial is in the store, and not yet in the journal
+    out, error = process.communicate(timeout=200)
+    assert process.returncode != 0, (out, error)
+    study = optuna.load_study(study_name="j", storage=storage("hpo.db"))
+    ended = len([trial for trial in study.trials if trial.state == TrialState.COMPLETE])
+    assert ended >= 9 + 2, ended
+    ran = run(JOURNAL, arguments=["0"])
+    total = len(optuna.load_study(study_name="j", storage=storage("hpo.db")).trials)
+    assert ran.said("counts")[:2] == [total, total] and ran.said("ends"), ran.out
+
+
+def a_study_in_a_file_of_its_own_stays_there():
+    program = """
+study = optuna.create_study(study_name="s", storage="sqlite:///own.db", load_if_exists=True)
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+print("sees", json.dumps([len(study.trials), study.best_params["x"] == study.best_value, study.study_name]))
+"""
+    ran = run(program, "--store", "mine.db")
+    assert ran.said("sees") == [3, True, "s"] and not os.path.exists("mine.db"), ran.out
+    own = os.path.realpath("own.db")
+    assert f"note: --store mine.db has no effect on study 's', because the program keeps it in a file of its own: {own}" in ran.error, ran.error
+    ran = run(program, "--store", "own.db")
+    assert ran.said("sees") == [6, True, "s"] and "has no effect" not in ran.error, ran.error
+    ran = run(program, "--study", "other")  # the program sees what hpo runs
+    assert ran.said("sees") == [3, True, "other"], ran.out
+    in_memory = """
+study = optuna.create_study()
+for _ in range(2):  # from the second call on it is in that file
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+print("sees", json.dumps(len(study.trials)))
+"""
+    ran = run(in_memory, "--store", "mine.db")
+    assert ran.said("sees") == 2 and "has no effect" not in ran.error, ran.error
 
 
 if __name__ == "__main__":

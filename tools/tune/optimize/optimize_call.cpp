@@ -77,7 +77,7 @@ OptimizeCall optimize_call(const Json& message) {
     call.objective = text_of(message, "objective");
     call.study = text_of(message, "study");
     call.store = text_of(message, "store");
-    call.store_note = text_of(message, "store_note");
+    call.copy_of = text_of(message, "copy_of");
     const Json& directions = member(message, "directions");
     if (!directions.is_null() && !directions.is_array()) refuse("directions", directions, "a list of minimize and maximize");
     for (const Json& each : directions) {
@@ -121,8 +121,10 @@ std::string script_text(const std::vector<std::string>& words, const std::string
            "python = " + lua_quote(python) + " },\n  objectives = { " + objectives_text(directions, metric) + "},\n}\n";
 }
 
-std::vector<std::string> notes_of(const OptimizeCall& call) {
+std::vector<std::string> notes_of(const OptimizeCall& call, const std::string& store) {
     std::vector<std::string> notes;
+    if (!call.copy_of.empty())
+        notes.push_back("the trials are in store " + store + "; each that has ended is also written to the program's " + call.copy_of);
     for (const std::string& note : {call.store_note, call.sampler_note, call.pruner_note, call.state_note}) {
         if (!note.empty()) notes.push_back(note);
     }

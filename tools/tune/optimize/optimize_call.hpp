@@ -19,7 +19,8 @@ struct OptimizeCall {
     std::string objective;               ///< what it is called in the program
     std::string study;                   ///< its name; empty: the program made none up
     std::string store;                   ///< sqlite:///PATH of the study's own storage; empty: it is in memory
-    std::string store_note;              ///< why a storage that the program has cannot be used
+    std::string store_note;              ///< what a person should know of where the study is
+    std::string copy_of;                 ///< the program's own storage, if the study is to be a copy of one there; else empty
     std::vector<Direction> directions;   ///< empty: the program does not say
     std::optional<std::int64_t> trials;  ///< so many more
     std::optional<double> seconds;
@@ -48,8 +49,8 @@ struct OptimizeCall {
 [[nodiscard]] std::string script_text(const std::vector<std::string>& words, const std::string& python, const std::string& name,
                                       const std::vector<Direction>& directions, const std::string& metric);
 
-/// What a person should know of the call.
-[[nodiscard]] std::vector<std::string> notes_of(const OptimizeCall& call);
+/// What a person should know of the call, whose trials are in `store`.
+[[nodiscard]] std::vector<std::string> notes_of(const OptimizeCall& call, const std::string& store);
 
 /// The command line of the program of a script whose trainer's program asks for its parameters.
 [[nodiscard]] std::vector<std::string> words_of_program(const Settings& settings);

@@ -152,7 +152,7 @@ void ProgramFront::refuse(const std::string& message) { say({{"op", "refused"}, 
 void ProgramFront::opened(const OptimizeCall& call, const std::string& store, const std::string& study) {
     studies_.push_back({store, study});
     say({{"op", "opened"}, {"store", store}, {"study", study}, {"wants_seen", true}});
-    if (call.says_ready) (void)answer("ready", "the program");
+    if (call.says_ready) (void)answer("ready", "the program's study");
 }
 
 std::map<std::string, double, std::less<>> ProgramFront::finished(const Trial& trial) {

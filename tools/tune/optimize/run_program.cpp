@@ -75,13 +75,26 @@ StudyArguments arguments_of(StudyArguments arguments, OptimizeCall& call) {
     if (!call.seed) call.seed = std::random_device{}() >> 1U;  // an unseeded sampler of Optuna draws anew in each study, too
     if (call.one_worker && arguments.words.insert({"workers", "1"}).second)
         call.sampler_note += ", with one worker, because it may need the value of the latest trial: --workers says another number";
-    if (!call.store.empty()) arguments.words.insert({"store", call.store});
+    if (!call.store.empty()) arguments.words.insert_or_assign("store", call.store);
     const std::string name =
         script_name(arguments, call.study.empty() ? name_of_program(arguments.script) : call.study);
     arguments.script_text = script_text(call, arguments.program, name);
-    if (call.store.empty() && !arguments.words.contains("study"))
+    if (call.store.empty() && call.copy_of.empty() && !arguments.words.contains("study"))
         arguments.script_text = script_text(call, arguments.program, unused_name(Settings{arguments}, name));
     return arguments;
+}
+
+/// That --store has no effect, if the program keeps the study in another file.
+std::string store_note(const StudyArguments& arguments, const OptimizeCall& call) {
+    const auto given = arguments.words.find("store");
+    const auto is_other = [&] {
+        namespace fs = std::filesystem;
+        std::error_code ignored;
+        return fs::weakly_canonical(store::file_of(given->second), ignored) != fs::weakly_canonical(store::file_of(call.store), ignored);
+    };
+    if (call.store.empty() || given == arguments.words.end() || !is_other()) return {};
+    return "--store " + given->second + " has no effect on study '" + call.study +
+           "', because the program keeps it in a file of its own: " + store::file_of(call.store);
 }
 
 /// Throws Error for what is wrong with the options whatever the program's study will be, so that nobody waits for the program to hear it.
@@ -121,6 +134,7 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     while (auto call = front.next_call()) {
         std::optional<StudyRun> study;
         try {
+            call->store_note = store_note(arguments, *call);
             study.emplace(arguments_of(arguments, *call), options, &front, *call);
         } catch (const Error& error) {
             say(error);
