@@ -107,6 +107,22 @@ def take_over(study_class: Any) -> None:
 
     study_class.optimize = optimize
     study_class.tell = tell
+    if "HPO_OPTIMIZE_CALL" in os.environ:
+        for name in ("enqueue_trial", "add_trial"):
+            setattr(study_class, name, _not_again(getattr(study_class, name)))
+
+
+def _not_again(add: Callable[..., None]) -> Callable[..., None]:
+    """For a program that is started again for one attempt: what it does before ``optimize`` is in the study since it was started first."""
+
+    @functools.wraps(add)
+    def add_once(self: Any, *words: Any, **more: Any) -> None:
+        from . import _storages
+
+        if "HPO_FRONT" not in os.environ or _storages.is_in_memory(self._storage):  # inside of the trial, or of no other process
+            add(self, *words, **more)
+
+    return add_once
 
 
 def _whole_number(n_trials: Any) -> Optional[int]:

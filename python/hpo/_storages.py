@@ -68,7 +68,8 @@ def _sqlite_file(backend: Any) -> str:
         connection.close()
 
 
-def _is_in_memory(storage: Any) -> bool:
+def is_in_memory(storage: Any) -> bool:
+    """True if no other process sees what is stored."""
     backend = backend_of(storage)
     if isinstance(backend, optuna.storages.InMemoryStorage):
         return True
@@ -94,7 +95,7 @@ _known: MutableMapping[Any, ProgramStudy] = weakref.WeakKeyDictionary()  # by th
 def program_study(study: Any) -> Optional[ProgramStudy]:
     """The study in the storage that the program has given it. None if hpo-tune uses that storage itself, or if it is in memory."""
     if study not in _known:
-        if store_of(study) or _is_in_memory(study._storage):
+        if store_of(study) or is_in_memory(study._storage):
             return None
         _known[study] = ProgramStudy(study)
     return _known[study]

@@ -254,12 +254,19 @@ except ZeroDivisionError:
     def test_a_program_that_is_started_again_for_each_attempt_has_its_journal(self):
         ran = self.run_program(JOURNAL + """
 study = optuna.create_study(study_name="jj", storage=journal(), load_if_exists=True)
-study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + len(trial.study.trials), n_trials=2)
-study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + len(trial.study.trials), n_trials=2)
-print([int(trial.value) for trial in study.trials], [int(trial.value) for trial in stored(study).trials])
+study.enqueue_trial({"x": 0.25})
+study.add_trial(optuna.trial.create_trial(value=1))
+def objective(trial):
+    if trial.number == 2:
+        trial.study.enqueue_trial({"x": 0.75})
+    return trial.suggest_float("x", 0, 1) + len(trial.study.trials)
+study.optimize(objective, n_trials=2)
+study.optimize(objective, n_trials=2)
+for shows in (study, stored(study)):
+    print([int(trial.value) for trial in shows.trials], [trial.params.get("x") for trial in shows.trials if trial.number in (0, 3)])
 """, "--store", "h.db", OPENBLAS_NUM_THREADS="2")
         self.assertFalse(ran.opening["forks"])
-        self.assertEqual(ran.output, f"{[1, 2, 3, 4]} {[1, 2, 3, 4]}\n")
+        self.assertEqual(ran.output, f"{[2, 1, 4, 4, 5]} {[0.25, 0.75]}\n" * 2)
 
 
 class Others(StoragesTest):
