@@ -4,9 +4,12 @@
 
     optimize.py HPO_TUNE EXPECTED_OPTUNA SCENARIO
 """
+import glob
+import importlib.util
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -788,6 +791,65 @@ def a_journal_goes_on_and_has_each_trial_also_if_the_program_is_killed():
     ran = run(JOURNAL, arguments=["0"])
     total = len(optuna.load_study(study_name="j", storage=storage("hpo.db")).trials)
     assert ran.said("counts")[:2] == [total, total] and ran.said("ends"), ran.out
+
+
+class Postgres:
+    """A server of PostgreSQL for a test, with a socket in a folder and no port. Ends the test with 77 if PostgreSQL or its driver is not there."""
+
+    def __init__(self, folder):
+        programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+        if not programs or importlib.util.find_spec("psycopg2") is None:
+            print("skipped: needs PostgreSQL and psycopg2")
+            sys.exit(77)
+        self.folder, self.programs = folder, programs[-1]
+        self.user = ["setpriv", "--reuid=postgres", "--clear-groups", "--"] if os.getuid() == 0 else []
+        os.chmod(folder, 0o755)
+        self.data = os.path.join(folder, "postgres")
+        os.mkdir(self.data)
+        if self.user:
+            shutil.chown(self.data, "postgres")
+        self.url = f"postgresql+psycopg2://hpo@/postgres?host={self.data}"
+
+    def call(self, program, *words):
+        subprocess.run(
+            [*self.user, os.path.join(self.programs, program), "-D", os.path.join(self.data, "d"), *words],
+            check=True, timeout=60, stdout=subprocess.DEVNULL, cwd=self.data,
+        )
+
+    def __enter__(self):
+        self.call("initdb", "-U", "hpo", "-A", "trust", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
+        settings = f"-c listen_addresses='' -c unix_socket_directories='{self.data}' -c fsync=off"
+        self.call("pg_ctl", "-l", os.path.join(self.data, "log"), "-w", "-t", "50", "-s", "-o", settings, "start")
+        return self.url
+
+    def __exit__(self, *_):
+        self.call("pg_ctl", "-m", "immediate", "-w", "-s", "stop")
+
+
+def a_study_in_postgresql_has_each_trial_there():
+    program = """
+import sys
+def objective(trial):
+    assert optuna.load_study(study_name="p", storage=storage).study_name == "p"  # by a connection of its own
+    trial.report(float("inf"), 2)
+    trial.set_user_attr("list", [1, None])
+    return trial.suggest_float("x", 0, 1)
+storage = optuna.storages.RDBStorage(sys.argv[1])
+study = optuna.create_study(study_name="p", storage=storage, load_if_exists=True)
+study.enqueue_trial({"x": len(study.trials) / 8})
+study.optimize(objective, n_trials=3)
+there = optuna.load_study(study_name="p", storage=storage).trials
+print("counts", json.dumps([len(study.trials), len(there)]))
+def shown(trials):
+    return sorted([trial.value, trial.params, trial.intermediate_values, trial.user_attrs] for trial in trials)
+print("equal", json.dumps(shown(study.trials) == shown(there)))
+print("xs", json.dumps([trial.params["x"] for trial in there if trial.params["x"] in (0, 3 / 8)]))
+"""
+    with Postgres(os.getcwd()) as url:
+        for count in (3, 6):
+            ran = run(program, "--workers", "2", arguments=[url])
+            assert ran.said("counts") == [count] * 2 and ran.said("equal") and ran.said("xs") == [0, 3 / 8][: count // 3], ran.out
+            assert "each that has ended is also written to the program's database postgresql+psycopg2://hpo@/postgres\n" in ran.error, ran.error
 
 
 def a_study_in_a_file_of_its_own_stays_there():
