@@ -129,6 +129,34 @@ class Kills(StoragesTest):
         self.assertGreater(int(words[1]), 20)  # kills were tried
 
 
+    def test_what_runs_in_place_of_a_lost_trial_is_a_trial_of_its_own(self):
+        told = self.run_plain(JOURNAL + """
+from hpo import _optuna_study, _storages
+program, store = optuna.create_study(study_name="s"), optuna.create_study(study_name="s")
+program.enqueue_trial({"x": 0.25})
+def joined():
+    ours = _storages.ProgramStudy(program)
+    ours.join(store._storage, store._study_id, "/dev/null", "s", _optuna_study._as_stored)
+    return ours
+joined()
+lost = store.ask()
+lost.set_user_attr("lost", True)
+store.tell(lost, state=TrialState.FAIL)
+joined()
+# hpo-tune gives it the attributes of the lost one
+attributes = {**store._storage.get_trial(lost._trial_id).system_attrs, "failed_trial": 0, "retry_history": [0]}
+store.add_trial(optuna.trial.create_trial(state=TrialState.RUNNING, system_attrs=attributes))
+ours = joined()
+store.tell(1, 0.25)
+ours.write_back(store.trials[1])
+ours.write_back_all()
+joined()
+for study in (program, store):
+    print([[trial.state.name, trial.value, trial.system_attrs.get("retry_history")] for trial in study.trials])
+""")
+        self.assertEqual(told, f"{[['FAIL', None, None], ['COMPLETE', 0.25, [0]]]}\n" * 2)
+
+
 class Journals(StoragesTest):
     def test_a_journal_goes_on_at_each_start_and_has_what_the_store_has(self):
         program = JOURNAL + """
