@@ -308,7 +308,9 @@ void oom(const Query& query, const OomOptions& options) {
     print_prediction(page, report);
     page.line();
     // Whoever ran the study has a program of that kind to put the rule into.
-    const bool ours = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
+    const Json options_of_trainer = json_attribute(data.study.system_attributes, "hpo:trainer_options");
+    const bool is_program = options_of_trainer.is_object() && options_of_trainer.value("optimize", Json(false)) == true;
+    const bool ours = !is_program && std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
     page.heading(ours ? "Rule (Lua)" : "Rule (Python, for the program that ran the study)");
     if (report.rule_python.empty()) {
         page.paragraph("  None is needed: each of them came back with a larger share of the device.", 2);
