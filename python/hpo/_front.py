@@ -26,11 +26,12 @@ _NEVER_END_THE_STUDY = frozenset(
 
 
 class Refused(HpoError):
-    """hpo-tune does not run this call of optimize. ``busy``: another process of the program is connected."""
+    """hpo-tune does not run this call of optimize. ``busy``: another process of the program is connected. ``by_optuna``: Optuna should."""
 
-    def __init__(self, message: str, busy: bool) -> None:
+    def __init__(self, message: str, busy: bool, by_optuna: bool) -> None:
         super().__init__(message)
         self.busy = busy
+        self.by_optuna = by_optuna
 
 
 class InTrial(Exception):
@@ -131,7 +132,8 @@ class _Loop:
         for message in heard:
             if message.get("op") == "refused":
                 self._is_refused = True
-                raise Refused(str(message.get("message", "hpo-tune refuses it")), bool(message.get("busy", "message" not in message)))
+                busy = bool(message.get("busy", "message" not in message))
+                raise Refused(str(message.get("message", "hpo-tune refuses it")), busy, message.get("by_optuna") is True)
             if message.get("op") == "opened":
                 self._wants_seen = message.get("wants_seen") is True
                 ready = {"op": "ready"}  # the study has the trials that the program had
@@ -319,6 +321,13 @@ def run(connection: Connection, opening: Dict[str, Any], handler: Handler) -> No
             _connection.disconnect()  # what hpo-tune says next would be about a call that is gone
         if ours and before is not None:
             signal.signal(signal.SIGCHLD, before)
+
+
+def tell_reached(path: str) -> NoReturn:
+    """Tells hpo-tune that the program has come to ``optimize`` again, and ends the process."""
+    with open(path, "wb"):
+        pass
+    os._exit(0)
 
 
 def run_one_attempt(handler: Handler) -> NoReturn:

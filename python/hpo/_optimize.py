@@ -69,6 +69,8 @@ def take_over(study_class: Any) -> None:
 
         if "HPO_FRONT" not in os.environ:  # inside of a trial, for example
             return by_optuna("")
+        if _is_kernel():
+            return by_optuna("the program is the kernel of a notebook, which can neither be copied nor started again", once=True)
         if being_imported:
             raise HpoError(
                 f"{being_imported} calls study.optimize while it is imported. Put that under if __name__ == '__main__', or start the whole "
@@ -99,6 +101,8 @@ def take_over(study_class: Any) -> None:
             call.run(connection, _whole_number(n_trials), _seconds(timeout, waited), n_jobs)
         except _front.Refused as refused:
             _connection.disconnect()
+            if refused.by_optuna:
+                return by_optuna(str(refused), once=True)
             if not refused.busy:
                 raise HpoError(str(refused)) from None
             by_optuna("another process of this program runs its study with hpo")
@@ -123,6 +127,12 @@ def _not_again(add: Callable[..., None]) -> Callable[..., None]:
             add(self, *words, **more)
 
     return add_once
+
+
+def _is_kernel() -> bool:
+    """True in the process that runs the cells of a notebook."""
+    kernel = getattr(sys.modules.get("ipykernel.kernelapp"), "IPKernelApp", None)
+    return kernel is not None and bool(kernel.initialized())
 
 
 def _whole_number(n_trials: Any) -> Optional[int]:
@@ -266,11 +276,13 @@ class _Call(_front.Handler):
         """The program was started for one attempt of a trial, because it could not be copied. Earlier calls return at once."""
         studies = json.loads(os.environ["HPO_OPTIMIZE_STUDIES"])
         chosen = int(os.environ["HPO_OPTIMIZE_CALL"])
-        if self._number < len(studies):
+        if self._number < len(studies) and studies[self._number] is not None:
             self._url = self._optuna.url_of(studies[self._number]["store"])
             self._optuna.show_stored(self._study, self._url, studies[self._number]["study"], self._front)
         if self._number < chosen:
             return
+        if self._number == chosen and "HPO_OPTIMIZE_REACHED" in os.environ:
+            _front.tell_reached(os.environ["HPO_OPTIMIZE_REACHED"])
         if self._number > chosen:  # of another thread; this process ends with the attempt
             threading.Event().wait()
         _front.run_one_attempt(self)

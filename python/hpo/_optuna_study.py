@@ -447,9 +447,14 @@ class OwnSampler:
         finally:
             for storage, name in replaced:
                 delattr(storage, name)
+        # What the storage remembers of a trial that has ended is from before.
+        ended = frozen_trial(study, trial.number)
+        remember = getattr(study._storage, "_add_trials_to_cache", None)
+        if remember is not None:
+            remember(study._study_id, [ended])
         if not self.computes_constraints() or trial.state == optuna.trial.TrialState.FAIL:
             return {}
-        computed = frozen_trial(study, trial.number).system_attrs.get("constraints")
+        computed = ended.system_attrs.get("constraints")
         return {} if computed is None else {str(index): float(each) for index, each in enumerate(computed)}
 
 

@@ -4,12 +4,9 @@
 
     optimize.py HPO_TUNE EXPECTED_OPTUNA SCENARIO
 """
-import glob
-import importlib.util
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -469,33 +466,6 @@ print("threads", json.dumps([[trial.state.name for trial in study.trials] for st
 def what_violates_a_constraint_is_nowhere_the_best():
     objective = """
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-def what_an_objective_keeps_is_told_before_the_first_trial():
-    keeping = """
-best = None
-scores = []
-def objective(trial):
-    global best
-    best = trial.suggest_float("x", 0, 1)
-    scores.append(best)
-    return best
-study = optuna.create_study()
-study.optimize(objective, n_trials=2)
-print("kept", json.dumps([best, scores]))
-"""
-    ran = run(keeping)
-    assert ran.said("kept") == [None, []]
-    note = "note: the objective changes best (program.py:8), scores (program.py:9), which the program will not see, because each trial runs"
-    assert note in ran.error and ran.error.index(note) < ran.error.index("study program: "), ran.error
-    quiet = run(keeping.replace("global best", "pass").replace("scores.append", "print"))
-    assert "the objective" not in quiet.error, quiet.error
-
-
-def attributes_that_json_cannot_hold_come_back():
-    program = """
-import math, sys
-class Model:
-    def __init__(self, weight): self.weight = weight
-    def __repr__(self): return f"Model({self.weight})"
 def objective(trial):
     x = trial.suggest_float("x", -10, 10)
     y = trial.suggest_float("y", -10, 10)
@@ -628,6 +598,73 @@ print("sequential", json.dumps([trial.value for trial in study.trials]))
     )
     assert ran.said("sequential") == [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625], ran.out + ran.error
     assert "with one worker, because it may need the value of the latest trial" in ran.error, ran.error
+
+
+def what_an_objective_keeps_is_told_before_the_first_trial():
+    keeping = """
+best = None
+scores = []
+def objective(trial):
+    global best
+    best = trial.suggest_float("x", 0, 1)
+    scores.append(best)
+    return best
+study = optuna.create_study()
+study.optimize(objective, n_trials=2)
+print("kept", json.dumps([best, scores]))
+"""
+    ran = run(keeping)
+    assert ran.said("kept") == [None, []]
+    note = "note: the objective changes best (program.py:8), scores (program.py:9), which the program will not see, because each trial runs"
+    assert note in ran.error and ran.error.index(note) < ran.error.index("study program: "), ran.error
+    quiet = run(keeping.replace("global best", "pass").replace("scores.append", "print"))
+    assert "the objective" not in quiet.error, quiet.error
+
+
+def attributes_that_json_cannot_hold_come_back():
+    program = """
+import math, sys
+class Model:
+    def __init__(self, weight): self.weight = weight
+    def __repr__(self): return f"Model({self.weight})"
+def objective(trial):
+    x = trial.suggest_float("x", 0, 1)
+    trial.set_user_attr(key="best_booster", value=Model(x))
+    trial.set_user_attr("auc", math.nan)
+    trial.set_user_attr("shape", (1, [2.0, math.inf]))
+    assert trial.user_attrs["best_booster"].weight == x and trial.study.user_attrs["before"].weight == 1
+    if trial.number == 1:
+        try:
+            trial.set_user_attr("none", lambda: 1)
+        except TypeError as error:
+            trial.set_user_attr("refused", str(error))
+    return x
+def callback(study, trial):
+    assert trial.user_attrs["best_booster"].weight == trial.params["x"] and math.isnan(trial.user_attrs["auc"])
+    if study.best_trial.number == trial.number:
+        study.set_user_attr(key="best_booster", value=trial.user_attrs["best_booster"])
+study = optuna.create_study(study_name="s", sampler=optuna.samplers.RandomSampler(seed=1))
+study.set_user_attr("before", Model(1))
+study.enqueue_trial({"x": 0.75}, user_attrs={"memo": Model(2)})
+study.optimize(objective, n_trials=3, callbacks=[callback])
+study.optimize(objective, n_trials=1, callbacks=[callback])
+assert study.user_attrs["best_booster"].weight == study.best_trial.user_attrs["best_booster"].weight == study.best_value
+assert [each.user_attrs["shape"] for each in study.trials] == [(1, [2.0, math.inf])] * 4
+assert study.get_trials(deepcopy=False)[0].user_attrs["memo"].weight == 2 and study.user_attrs["before"].weight == 1
+print("attributes", study.user_attrs["best_booster"], [math.isnan(each.user_attrs["auc"]) for each in study.trials])
+print("refused", json.dumps(study.trials[1].user_attrs.get("refused", "")))
+"""
+    ran = run(program, "--workers", "1")
+    alone = subprocess.run([sys.executable, "program.py"], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    assert ran.out.splitlines()[0].partition("(")[0] == alone.stdout.splitlines()[0].partition("(")[0] == "attributes Model", ran.out
+    assert ran.said("refused").startswith("user attribute 'none': a function is nothing that JSON or pickle can hold"), ran.out
+    stored = optuna.load_study(study_name="s", storage=storage("hpo.db"))
+    assert stored.user_attrs["best_booster"] == "<Model, kept by the program>" == stored.user_attrs["before"]
+    assert [stored.trials[0].user_attrs[name] for name in ("best_booster", "auc", "memo")] == ["<Model, kept by the program>", "NaN", "<Model, kept by the program>"]
+    anew = run("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n" + program.replace('"s"', '"anew"'))
+    assert "anew, since it cannot fork" in anew.error and anew.out.startswith("attributes Model"), anew.out + anew.error
+    in_a_database = """
+def objective(trial):
     trial.set_user_attr("auc", float("nan"))
     try:
         trial.set_user_attr("model", {1, 2})
@@ -700,78 +737,6 @@ print("after")
     assert "the program ended with status 1 and did not call" in checked("raise ValueError", status=2).error
     assert "the program ended with status 0 and ran 1 trial by Optuna itself" in checked("study = optuna.create_study()\nstudy.tell(study.ask(), 1)\n", status=2).error
     assert "--sampler: unknown sampler 'tpee'" in checked(program.format(""), "--sampler", "tpee", status=2).error
-    x = trial.suggest_float("x", 0, 1)
-    trial.set_user_attr(key="best_booster", value=Model(x))
-    trial.set_user_attr("auc", math.nan)
-    trial.set_user_attr("shape", (1, [2.0, math.inf]))
-    assert trial.user_attrs["best_booster"].weight == x and trial.study.user_attrs["before"].weight == 1
-    if trial.number == 1:
-        try:
-            trial.set_user_attr("none", lambda: 1)
-        except TypeError as error:
-            trial.set_user_attr("refused", str(error))
-    return x
-def callback(study, trial):
-    assert trial.user_attrs["best_booster"].weight == trial.params["x"] and math.isnan(trial.user_attrs["auc"])
-    if study.best_trial.number == trial.number:
-        study.set_user_attr(key="best_booster", value=trial.user_attrs["best_booster"])
-study = optuna.create_study(study_name="s", sampler=optuna.samplers.RandomSampler(seed=1))
-study.set_user_attr("before", Model(1))
-study.enqueue_trial({"x": 0.75}, user_attrs={"memo": Model(2)})
-study.optimize(objective, n_trials=3, callbacks=[callback])
-study.optimize(objective, n_trials=1, callbacks=[callback])
-assert study.user_attrs["best_booster"].weight == study.best_trial.user_attrs["best_booster"].weight == study.best_value
-assert [each.user_attrs["shape"] for each in study.trials] == [(1, [2.0, math.inf])] * 4
-assert study.get_trials(deepcopy=False)[0].user_attrs["memo"].weight == 2 and study.user_attrs["before"].weight == 1
-print("attributes", study.user_attrs["best_booster"], [math.isnan(each.user_attrs["auc"]) for each in study.trials])
-print("refused", json.dumps(study.trials[1].user_attrs.get("refused", "")))
-"""
-    ran = run(program, "--workers", "1")
-    alone = subprocess.run([sys.executable, "program.py"], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
-    assert ran.out.splitlines()[0].partition("(")[0] == alone.stdout.splitlines()[0].partition("(")[0] == "attributes Model", ran.out
-    assert ran.said("refused").startswith("user attribute 'none': a function is nothing that JSON or pickle can hold"), ran.out
-    stored = optuna.load_study(study_name="s", storage=storage("hpo.db"))
-    assert stored.user_attrs["best_booster"] == "<Model, kept by the program>" == stored.user_attrs["before"]
-    assert [stored.trials[0].user_attrs[name] for name in ("best_booster", "auc", "memo")] == ["<Model, kept by the program>", "NaN", "<Model, kept by the program>"]
-    anew = run("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n" + program.replace('"s"', '"anew"'))
-    assert "anew, since it cannot fork" in anew.error and anew.out.startswith("attributes Model"), anew.out + anew.error
-    in_a_database = """
-def objective(trial):
-    trial.set_user_attr("auc", float("nan"))
-    try:
-        trial.set_user_attr("model", {1, 2})
-    except TypeError:
-        return 1.0
-study = optuna.create_study(storage="sqlite:///own.db")
-study.optimize(objective, n_trials=1)
-print("auc", json.dumps([study.trials[0].value, str(study.trials[0].user_attrs["auc"])]))
-"""
-    assert run(in_a_database).said("auc") == [1.0, "nan"]
-JOURNAL = """
-import os, signal, sys, warnings
-warnings.simplefilter("ignore")
-try:
-    from optuna.storages.journal import JournalFileBackend
-except ImportError:  # Optuna before 4
-    from optuna.storages import JournalFileStorage as JournalFileBackend
-from optuna.storages import JournalStorage
-def journal():
-    return JournalStorage(JournalFileBackend("journal.log"))
-class Killed(JournalStorage):
-    left = int(sys.argv[1])
-    def create_new_trial(self, study_id, template_trial=None):
-        if template_trial is not None:
-            Killed.left -= 1
-            if Killed.left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return super().create_new_trial(study_id, template_trial)
-study = optuna.create_study(study_name="j", storage=Killed(JournalFileBackend("journal.log")), load_if_exists=True)
-study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
-there = optuna.load_study(study_name="j", storage=journal()).trials
-print("counts", json.dumps([len(study.trials), len(there), len({trial.params["x"] for trial in there})]))
-print("ends", json.dumps(sorted([trial.value, str(trial.datetime_start), str(trial.datetime_complete)] for trial in there)
-                         == sorted([trial.value, str(trial.datetime_start), str(trial.datetime_complete)] for trial in study.trials)))
-"""
 
 
 def a_journal_goes_on_and_has_each_trial_also_if_the_program_is_killed():
@@ -791,39 +756,6 @@ def a_journal_goes_on_and_has_each_trial_also_if_the_program_is_killed():
     ran = run(JOURNAL, arguments=["0"])
     total = len(optuna.load_study(study_name="j", storage=storage("hpo.db")).trials)
     assert ran.said("counts")[:2] == [total, total] and ran.said("ends"), ran.out
-
-
-class Postgres:
-    """A server of PostgreSQL for a test, with a socket in a folder and no port. Ends the test with 77 if PostgreSQL or its driver is not there."""
-
-    def __init__(self, folder):
-        programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
-        if not programs or importlib.util.find_spec("psycopg2") is None:
-            print("skipped: needs PostgreSQL and psycopg2")
-            sys.exit(77)
-        self.folder, self.programs = folder, programs[-1]
-        self.user = ["setpriv", "--reuid=postgres", "--clear-groups", "--"] if os.getuid() == 0 else []
-        os.chmod(folder, 0o755)
-        self.data = os.path.join(folder, "postgres")
-        os.mkdir(self.data)
-        if self.user:
-            shutil.chown(self.data, "postgres")
-        self.url = f"postgresql+psycopg2://hpo@/postgres?host={self.data}"
-
-    def call(self, program, *words):
-        subprocess.run(
-            [*self.user, os.path.join(self.programs, program), "-D", os.path.join(self.data, "d"), *words],
-            check=True, timeout=60, stdout=subprocess.DEVNULL, cwd=self.data,
-        )
-
-    def __enter__(self):
-        self.call("initdb", "-U", "hpo", "-A", "trust", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
-        settings = f"-c listen_addresses='' -c unix_socket_directories='{self.data}' -c fsync=off"
-        self.call("pg_ctl", "-l", os.path.join(self.data, "log"), "-w", "-t", "50", "-s", "-o", settings, "start")
-        return self.url
-
-    def __exit__(self, *_):
-        self.call("pg_ctl", "-m", "immediate", "-w", "-s", "stop")
 
 
 def a_study_in_postgresql_has_each_trial_there():
@@ -874,6 +806,28 @@ print("sees", json.dumps(len(study.trials)))
 """
     ran = run(in_memory, "--store", "mine.db")
     assert ran.said("sees") == 2 and "has no effect" not in ran.error, ran.error
+
+
+def a_program_that_cannot_be_started_again_is_left_to_optuna():
+    program = """
+import os, threading, time
+os.makedirs("runs/exp1")
+threading.Thread(target=time.sleep, args=(600,), daemon=True, name="a logger").start()
+study = optuna.create_study()
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=4)
+print("states", json.dumps([trial.state.name for trial in study.trials]))
+study.optimize(lambda trial: 1.0, n_trials=1)
+print("again", json.dumps(len(study.trials)))
+"""
+    ran = run(program)
+    assert ran.said("states") == ["COMPLETE"] * 4 and ran.said("again") == 5, ran.out + ran.error
+    for words in ("the program raised FileExistsError: [Errno 17] File exists: 'runs/exp1' at ", "program.py:5 when it was started again",
+                  "because thread 'a logger' runs besides the one that calls optimize", "so Optuna runs this study itself"):
+        assert ran.error.count(words) == 1, (words, ran.error)
+    assert "program ended and did not call" not in ran.error and "Traceback" not in ran.error, ran.error
+    os.rmdir("runs/exp1")  # the same program where the folder is no obstacle runs with hpo
+    ran = run(program.replace('os.makedirs("runs/exp1")', 'os.makedirs("runs/exp1", exist_ok=True)'))
+    assert ran.said("states") == ["COMPLETE"] * 4 and "Optuna runs this study" not in ran.error, ran.error
 
 
 if __name__ == "__main__":

@@ -12,10 +12,13 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/time.hpp"
+#include "hpo/failure/python_error.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "tune/optimize/python_package.hpp"
@@ -83,10 +86,28 @@ double internal_of(const std::string& name, const Distribution& distribution, co
     throw NoSuggestion{wrong.what()};
 }
 
+/// "train.py:12": the last line of a traceback that is of the program, and of no library. Empty if there is none.
+std::string own_place(const std::string& traceback) {
+    std::string place;
+    std::istringstream lines{traceback};
+    for (std::string line; std::getline(lines, line);) {
+        const auto begin = line.find("File \"");
+        const auto end = line.find("\", line ");
+        if (begin == std::string::npos || end == std::string::npos || begin + 6 > end) continue;
+        const std::string file = line.substr(begin + 6, end - begin - 6);
+        const bool is_of_library = file.starts_with('<') || file.find("/lib/python") != std::string::npos ||
+                                   file.find("-packages/") != std::string::npos || file.find("/hpo/") != std::string::npos;
+        if (is_of_library) continue;
+        const std::size_t number = end + 8;
+        place = std::filesystem::path{file}.filename().string() + ":" + line.substr(number, line.find(',', number) - number);
+    }
+    return place;
+}
+
 }  // namespace
 
 ProgramFront::ProgramFront(const std::vector<std::string>& words, int output)
-    : listener_{listening_at((folder_.path() / "front").string())} {
+    : words_{words}, listener_{listening_at((folder_.path() / "front").string())} {
     try {
         program_.emplace(worker::Process::start({.program = words.at(0),
                                                  .arguments = {words.begin() + 1, words.end()},
@@ -149,8 +170,55 @@ ProgramFront::ByOptuna ProgramFront::by_optuna() const {
 
 void ProgramFront::refuse(const std::string& message) { say({{"op", "refused"}, {"message", message}}); }
 
+void ProgramFront::leave_to_optuna(const std::string& why) {
+    has_optimized_ = false;
+    say({{"op", "refused"}, {"message", why}, {"by_optuna", true}});
+}
+
+std::optional<std::string> ProgramFront::why_not_again(const OptimizeCall& call) {
+    if (!why_not_again_) why_not_again_ = started_again(call);
+    return why_not_again_;
+}
+
+std::optional<std::string> ProgramFront::started_again(const OptimizeCall& call) {
+    constexpr double seconds_until_told = 10;
+    const std::filesystem::path reached = folder_.path() / "reached";
+    const std::filesystem::path errors = folder_.path() / "errors";
+    std::filesystem::remove(reached);
+    worker::Environment environment = environment_of((folder_.path() / "front").string());
+    for (const auto& [name, value] : variables_of_new_start(call, std::nullopt)) worker::set_variable(environment, name, value);
+    worker::set_variable(environment, "HPO_OPTIMIZE_REACHED", reached.string());
+    const worker::Descriptor output{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    const worker::Descriptor error_output{::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+    worker::Process again = worker::Process::start({.program = words_.at(0),
+                                                    .arguments = {words_.begin() + 1, words_.end()},
+                                                    .environment = environment,
+                                                    .output = output.get(),
+                                                    .errors = error_output.get()});
+    const Stopwatch waited;
+    bool has_told = false;
+    while (!again.wait(std::chrono::milliseconds{poll_milliseconds})) {
+        if (was_interrupted()) return "was interrupted while it started again";
+        if (waited.seconds() < seconds_until_told || std::exchange(has_told, true)) continue;
+        std::cerr << "hpo-tune: note: the program is started once more, to see whether it can be started for each attempt\n";
+    }
+    if (std::filesystem::exists(reached)) return std::nullopt;
+    std::ifstream in{errors};
+    const std::string said{std::istreambuf_iterator<char>{in}, {}};
+    const auto raised = exceptions_in(said);
+    std::string what = "ended with " + worker::exit_text(*again.exit());
+    if (!raised.empty()) {
+        const PythonError& last = raised.back();
+        const std::string own = own_place(said);
+        const std::string& place = own.empty() ? last.place : own;
+        what = "raised " + last.type + (last.message.empty() ? "" : ": " + last.message.substr(0, last.message.find('\n'))) +
+               (place.empty() ? "" : " at " + place);
+    }
+    return what + " when it was started again, before it came to study.optimize";
+}
+
 void ProgramFront::opened(const OptimizeCall& call, const std::string& store, const std::string& study) {
-    studies_.push_back({store, study});
+    studies_.push_back({call.number, store, study});
     say({{"op", "opened"}, {"store", store}, {"study", study}, {"wants_seen", true}});
     if (call.says_ready) (void)answer("ready", "the program's study");
 }
@@ -217,24 +285,36 @@ bool ProgramFront::prunes(std::int64_t trial) {
     return answer("judged", "the program's pruner").at("prune") == true;
 }
 
+std::string ProgramFront::opened_text(const OptimizeCall& call, const std::optional<Opened>& now) const {
+    Json opened = Json::array();
+    for (std::int64_t i = 0; i < call.number; ++i) opened.push_back(nullptr);
+    for (const Opened& each : studies_) {
+        if (each.call < call.number) opened[static_cast<std::size_t>(each.call)] = {{"store", each.store}, {"study", each.study}};
+    }
+    if (now) opened.push_back({{"store", now->store}, {"study", now->study}});
+    return tools::one_line_text(opened);
+}
+
+std::vector<std::pair<std::string, std::string>> ProgramFront::variables_of_new_start(const OptimizeCall& call,
+                                                                                      const std::optional<Opened>& now) const {
+    return {{"HPO_FRONT", (folder_.path() / "front").string()},
+            {"PYTHONPATH", python_path(worker::variable(worker::inherited_environment(), "PYTHONPATH"))},
+            {"HPO_OPTIMIZE_CALL", std::to_string(call.number)},
+            {"HPO_OPTIMIZE_STUDIES", opened_text(call, now)}};
+}
+
 std::vector<std::pair<std::string, std::string>> ProgramFront::variables_of_attempts(const OptimizeCall& call, const std::string& store,
                                                                                      const std::string& study) const {
-    Json opened = Json::array();
-    for (const Opened& each : studies_) opened.push_back({{"store", each.store}, {"study", each.study}});
-    opened.push_back({{"store", store}, {"study", study}});
-    const std::string path = python_path(worker::variable(worker::inherited_environment(), "PYTHONPATH"));
-    const std::string number = std::to_string(call.number);
-    const std::string studies = tools::one_line_text(opened);
+    const Opened now{call.number, store, study};
     // For a run on a virtual card, which is always another start of the program.
     std::vector<std::pair<std::string, std::string>> variables{
-        {"HPO_PREDICT_PYTHONPATH", path}, {"HPO_PREDICT_CALL", number}, {"HPO_PREDICT_STUDIES", studies}};
+        {"HPO_PREDICT_PYTHONPATH", python_path(worker::variable(worker::inherited_environment(), "PYTHONPATH"))},
+        {"HPO_PREDICT_CALL", std::to_string(call.number)},
+        {"HPO_PREDICT_STUDIES", opened_text(call, now)}};
     if (call.forks) {
         variables.emplace_back("HPO_FORK_SOCKET", call.fork_socket);
     } else {
-        variables.insert(variables.end(), {{"HPO_FRONT", (folder_.path() / "front").string()},
-                                           {"PYTHONPATH", path},
-                                           {"HPO_OPTIMIZE_CALL", number},
-                                           {"HPO_OPTIMIZE_STUDIES", studies}});
+        for (auto& each : variables_of_new_start(call, now)) variables.push_back(std::move(each));
     }
     return variables;
 }

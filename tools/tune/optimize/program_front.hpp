@@ -54,6 +54,11 @@ public:
     /// @{
     /// Refuses the call, with the reason. The program goes on with an error.
     void refuse(const std::string& message);
+    /// Refuses the call, and lets Optuna run the study. The program tells the reason.
+    void leave_to_optuna(const std::string& why);
+    /// Starts the program once more up to this call, as each attempt will if the program cannot fork. Returns what went wrong, in words that
+    /// follow "the program"; nullopt if it has reached the call.
+    [[nodiscard]] std::optional<std::string> why_not_again(const OptimizeCall& call);
     /// Says which study runs the call, and waits until the program is ready for it.
     void opened(const OptimizeCall& call, const std::string& store, const std::string& study);
     /// Says that a trial has ended, and waits for the program's callbacks. Returns the constraints that the program's sampler has computed
@@ -97,6 +102,7 @@ private:
     void turn_others_away();
 
     TemporaryFolder folder_{"hpo-tune"};
+    std::vector<std::string> words_;  ///< of the program
     worker::Descriptor listener_, connection_;
     std::vector<worker::Descriptor> turned_away_;
     std::optional<RequestLines> lines_;
@@ -106,8 +112,17 @@ private:
     bool has_told_wait_ = false;  ///< it was said that the program takes long
     int interrupts_passed_on_ = 0;
     struct Opened {
+        std::int64_t call = 0;
         std::string store, study;
     };
+    /// As why_not_again, each time anew.
+    [[nodiscard]] std::optional<std::string> started_again(const OptimizeCall& call);
+    std::optional<std::string> why_not_again_;
+    /// What the calls so far, and this one, have opened: a list with an item for each call, null for one that opened nothing.
+    [[nodiscard]] std::string opened_text(const OptimizeCall& call, const std::optional<Opened>& now) const;
+    /// What the program finds in its environment if it is started again up to this call.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables_of_new_start(const OptimizeCall& call,
+                                                                                          const std::optional<Opened>& now) const;
     std::vector<Opened> studies_;  ///< of the calls so far
 };
 

@@ -134,6 +134,10 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     while (auto call = front.next_call()) {
         std::optional<StudyRun> study;
         try {
+            if (const auto why = call->forks ? std::nullopt : front.why_not_again(*call)) {
+                front.leave_to_optuna("the program " + *why + ". Each attempt would have to start it again, because " + call->why_not);
+                continue;
+            }
             call->store_note = store_note(arguments, *call);
             study.emplace(arguments_of(arguments, *call), options, &front, *call);
         } catch (const Error& error) {
@@ -174,12 +178,13 @@ std::vector<std::string> run_in_words(const Settings& settings, const OptimizeCa
     std::vector<std::string> lines{"objective: " + call.objective,
                                    call.forks ? "each attempt of a trial is a copy of the program"
                                               : "each attempt runs the program anew, since it cannot fork: " + call.why_not,
-                                   call.store.empty() ? "study: " + study + ", to which the program's own is moved"
-                                                      : "study: " + study + ", which the program itself has made; no trial was added",
+                                   !call.copy_of.empty() ? "study: " + study + ", a copy of the one in the program's " + call.copy_of
+                                   : call.store.empty()  ? "study: " + study + ", to which the program's own is moved"
+                                                         : "study: " + study + ", which the program itself has made; no trial was added",
                                    whose("sampler"),
                                    whose("pruner"),
                                    length};
-    for (const std::string& note : notes_of(call)) lines.push_back("note: " + note);
+    for (const std::string& note : notes_of(call, settings.text("store"))) lines.push_back("note: " + note);
     return lines;
 }
 
@@ -193,7 +198,8 @@ int check_program(const StudyArguments& arguments, bool as_json) {
         require_options(arguments);
         watch_interrupts();
         ProgramFront front{arguments.program, as_json ? STDERR_FILENO : -1};
-        if (const auto call = front.next_call()) {
+        if (auto call = front.next_call()) {
+            call->store_note = store_note(arguments, *call);
             const Settings settings{arguments_of(arguments, *call)};
             (void)settings.policies();
             require_writable_store(store::file_of(settings.text("store")));
