@@ -61,11 +61,15 @@ def _url(backend: Any) -> Any:
 
 def _sqlite_file(backend: Any) -> str:
     """The file of an SQLite storage, empty if it is in memory. The program may have changed its folder since it was opened."""
-    connection = backend.engine.raw_connection()
     try:
-        return str(connection.cursor().execute("PRAGMA database_list").fetchone()[2] or "")
-    finally:
-        connection.close()
+        connection = backend.engine.raw_connection()
+        try:
+            return str(connection.cursor().execute("PRAGMA database_list").fetchone()[2] or "")
+        finally:
+            connection.close()
+    except Exception:  # whatever its driver raises
+        name = str(_url(backend).database or ":memory:")
+        return "" if name == ":memory:" or name.startswith("file:") else os.path.abspath(name)
 
 
 def is_in_memory(storage: Any) -> bool:
