@@ -94,6 +94,24 @@ TEST_CASE("what is no store is refused in one line and left as it is") {
     CHECK(read_file(other) == songs);
 }
 
+TEST_CASE("a journal of Optuna is told as one, with how to copy it") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("journal.log");
+    // As Optuna 5.0 and 3.1 write the first line.
+    for (const std::string line : {R"({"op_code":0,"worker_id":"a-1","study_name":"s","directions":[1]})",
+                                   R"({"op_code": 0, "worker_id": "a-1", "study_name": "s", "directions": [1]})"}) {
+        write_file(path, line + "\n");
+        for (const auto& open : std::vector<std::function<void()>>{[&] { Sqlite{path}; }, [&] { Snapshot{path}; }}) {
+            CHECK_THAT(error_of(open), Catch::StartsWith("3: store '" + path + "': is a journal of Optuna, and not an SQLite database") &&
+                                           Catch::Contains("optuna.copy_study(from_study_name='NAME', from_storage=JournalStorage("
+                                                           "journal.JournalFileBackend('" +
+                                                           path + "')), to_storage='sqlite:///copy.db')"));
+        }
+    }
+    write_file(path, "{\"name\": \"another file\"}\n");
+    CHECK_THAT(error_of([&] { Snapshot{path}; }), Catch::Contains("is not an SQLite database"));
+}
+
 TEST_CASE("addresses that are not SQLite's are refused by name") {
     CHECK_THAT(error_of([] { Sqlite{"postgresql://user@host/db"}; }),
                Catch::StartsWith("2: ") && Catch::Contains("kind 'postgresql'") && Catch::Contains("sqlite:///"));

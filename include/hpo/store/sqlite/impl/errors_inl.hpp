@@ -4,6 +4,7 @@
 #include <SQLiteCpp/Exception.h>
 #include <sqlite3.h>
 #include <chrono>
+#include <fstream>
 #include <string>
 
 #include "hpo/base/inline.hpp"
@@ -11,6 +12,20 @@
 #include "hpo/store/sqlite/lock_holders.hpp"
 
 namespace hpo::store::inline sqlite {
+
+/// What a file is that SQLite cannot read, and what to do about it.
+inline std::string no_database_text(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::string beginning(4096, '\0');
+    file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    if (!beginning.starts_with('{') || beginning.substr(0, beginning.find('\n')).find("\"op_code\"") == std::string::npos)
+        return "is not an SQLite database; expected a file written by hpo or Optuna";
+    return "is a journal of Optuna, and not an SQLite database; what hpo-tune has run is also in its store; copy a study of the journal "
+           "to a file with: python3 -c \"import optuna; from optuna.storages import JournalStorage, journal; "
+           "optuna.copy_study(from_study_name='NAME', from_storage=JournalStorage(journal.JournalFileBackend('" +
+           path + "')), to_storage='sqlite:///copy.db')\"";
+}
 
 HPO_INLINE Error sqlite_error(const std::string& path, const SQLite::Exception& error, std::chrono::milliseconds waited) {
     const std::string place = "store '" + path + "': ";
@@ -30,7 +45,7 @@ HPO_INLINE Error sqlite_error(const std::string& path, const SQLite::Exception& 
                                                  (holders.empty() ? "another process; `fuser " + path + "` may name it" : holders) +
                                                  "; nothing was written, try again when it has finished"};
         }
-        case SQLITE_NOTADB: return {Errc::store_schema, place + "is not an SQLite database; expected a file written by hpo or Optuna"};
+        case SQLITE_NOTADB: return {Errc::store_schema, place + no_database_text(path)};
         case SQLITE_CORRUPT: return {Errc::store, place + "is damaged" + detail + "; keep a copy and try `sqlite3 " + path + " .recover`"};
         case SQLITE_READONLY:
         case SQLITE_PERM: return {Errc::store, place + "cannot be written: the file or its directory is read-only" + detail};
