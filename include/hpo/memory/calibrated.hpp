@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hpo/core/field.hpp"
 #include "hpo/memory/calibration/history.hpp"
@@ -38,6 +39,10 @@ namespace hpo::memory {
 /// risks, and an attempt that ran out of memory takes 1 away. A reservation by a learned peak may be too small with a quarter of `risk`,
 /// from the first one on. The other half is for errors that are larger than foretold. Errors are learned in units of what the peak was
 /// uncertain by. If ended attempts told no memory, nothing is estimated.
+///
+/// Larger attempts: a configuration that is in no parameter larger than one whose peak was learned from never has a larger estimate. If it
+/// is at most as large in all that counts as one that fitted the device, it is not refused (LearnedPeaks::fitted_larger). A wrong answer
+/// costs one attempt, and is not repeated. A configuration that is refused by mistake is lost to the study.
 ///
 /// Design note: the state learned from the history is kept between calls, so that an estimate costs only what is new in the history. The
 /// estimate depends on the query alone. Thread safety: none.
@@ -92,13 +97,15 @@ private:
     /// A base for an attempt without a prediction or a shape.
     struct LearnedBase {
         Estimate estimate;
-        double excess_risk = 1;   ///< probability that the device is too small
-        bool is_untried = false;  ///< only other studies measured the program
+        std::vector<Estimate> larger{};  ///< of attempts that were at least as large; this one needs no more
+        double excess_risk = 1;          ///< probability that the device is too small
+        bool is_untried = false;         ///< only other studies measured the program
     };
     /// The probability with which a reservation by a learned peak may be too small. Each attempt adds as much to what ventures may risk.
     /// Errors of few runs have longer tails than these runs show.
     [[nodiscard]] double learned_risk() const { return risk_ / 4; }
     [[nodiscard]] LearnedBase learned_base(const MemoryQuery& query) const;
+    [[nodiscard]] Estimate estimate_of(const NormalBelief& log_bytes) const;
     /// The probability of running out of memory that an attempt with a learned peak may have on the whole device.
     [[nodiscard]] double allowed_excess_risk(const History& history) const;
 

@@ -36,21 +36,30 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     if (!estimate.need) return estimate;
     const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
     const ResidualPosterior& residuals = residuals_.after(query.history, group.pool);
-    const auto quantile = [&](double risk) {
-        return std::clamp(log_ratio_of(estimate, residuals.quantile(group.family, 1 - risk)), -most_log, most_log);
+    const auto quantile_of = [&](const Estimate& of, double risk) {
+        return std::clamp(log_ratio_of(of, residuals.quantile(group.family, 1 - risk)), -most_log, most_log);
     };
+    const auto quantile = [&](double risk) { return quantile_of(estimate, risk); };
     const auto bounded = [](double bytes) { return static_cast<std::int64_t>(std::min(bytes, 0x1.0p62)); };
+    const auto with_margin = [&](const Estimate& of, double risk) {
+        return bounded(std::ceil(static_cast<double>(*of.need) * std::exp(quantile_of(of, risk))));
+    };
 
     const std::int64_t bare = *estimate.need;
     double risk = learned ? learned_risk() : risk_;
-    estimate.need = bounded(std::ceil(static_cast<double>(bare) * std::exp(quantile(risk))));
+    estimate.need = with_margin(estimate, risk);
+    if (learned) {
+        for (const Estimate& larger : learned->larger) estimate.need = std::min(*estimate.need, with_margin(larger, risk));
+    }
     if (query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
         const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
         const auto known = measured_before(query.history, {group, query.plan, bare});
         if (known && log_ratio_of(estimate, *known) + repeats_within <= room) {
             estimate.need = query.capacity_bytes;
         } else if (learned) {
-            if (learned->is_untried || learned->excess_risk <= allowed_excess_risk(query.history)) {
+            if (learned_.fitted_larger(query)) {
+                estimate.need = query.capacity_bytes;
+            } else if (learned->is_untried || learned->excess_risk <= allowed_excess_risk(query.history)) {
                 estimate.need = query.capacity_bytes;
                 risk = std::max(risk, learned->excess_risk);
             }
@@ -88,18 +97,31 @@ HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& q
     base.estimate.need = query.capacity_bytes;
     base.estimate.source = alone_source;
     if (answer.knowledge == LearnedPeaks::Knowledge::too_little) return base;
-    const double reach = normal_quantile(1 - risk_) * std::sqrt(answer.log_bytes.variance);
-    constexpr double most_bytes = 0x1.0p62;
-    base.estimate.need = static_cast<std::int64_t>(std::min(std::exp(answer.log_bytes.mean + reach), most_bytes));
-    base.estimate.source = learned_source;
-    const auto median = static_cast<std::int64_t>(std::min(std::exp(answer.log_bytes.mean), most_bytes));
-    base.estimate.parts = {{"predicted", median}, {uncertainty_part, *base.estimate.need - median}};
-    const double room = std::log(static_cast<double>(*query.capacity_bytes)) - answer.log_bytes.mean;
-    base.excess_risk = 0.5 * std::erfc(room / std::sqrt(2 * answer.log_bytes.variance));
+    base.estimate = estimate_of(answer.log_bytes);
+    const auto excess_risk = [&](const NormalBelief& belief) {
+        const double room = std::log(static_cast<double>(*query.capacity_bytes)) - belief.mean;
+        return 0.5 * std::erfc(room / std::sqrt(2 * belief.variance));
+    };
+    base.excess_risk = excess_risk(answer.log_bytes);
+    for (const NormalBelief& larger : answer.larger) {
+        base.larger.push_back(estimate_of(larger));
+        base.excess_risk = std::min(base.excess_risk, excess_risk(larger));
+    }
     // Another version of the program may have taken more: it must be tried before anything is refused.
     base.is_untried = answer.is_untried;
     if (answer.is_untried) base.excess_risk = std::min(base.excess_risk, risk_while_learning);
     return base;
+}
+
+HPO_INLINE Estimate Calibrated::estimate_of(const NormalBelief& log_bytes) const {
+    constexpr double most_bytes = 0x1.0p62;
+    const double reach = normal_quantile(1 - risk_) * std::sqrt(log_bytes.variance);
+    const auto median = static_cast<std::int64_t>(std::min(std::exp(log_bytes.mean), most_bytes));
+    Estimate estimate;
+    estimate.need = static_cast<std::int64_t>(std::min(std::exp(log_bytes.mean + reach), most_bytes));
+    estimate.source = learned_source;
+    estimate.parts = {{"predicted", median}, {uncertainty_part, *estimate.need - median}};
+    return estimate;
 }
 
 HPO_INLINE double Calibrated::allowed_excess_risk(const History& history) const {

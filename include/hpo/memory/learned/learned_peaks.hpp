@@ -11,6 +11,7 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/memory/concept.hpp"
+#include "hpo/memory/learned/larger_runs.hpp"
 #include "hpo/memory/learned/peak_model.hpp"
 #include "hpo/memory/learned/peak_points.hpp"
 #include "hpo/memory/learned/told_law.hpp"
@@ -39,6 +40,9 @@ inline constexpr std::string_view alone_source = "alone";
 /// that this study does not have are left out. If the study's own peaks are off what the borrowed ones foretell by more than
 /// `most_disagreement` in the median, none of them counts.
 ///
+/// Larger attempts: what is believed of an attempt is never more than what is believed of one that was measured and was at least as large
+/// in every parameter (larger_runs.hpp).
+///
 /// At most `most_points` attempts count: the latest, and of the earlier ones a regular share. A call costs a pass over the history. It
 /// costs a fit only if there are new attempts. Thread safety: none.
 class LearnedPeaks {
@@ -58,8 +62,14 @@ public:
         Knowledge knowledge = Knowledge::too_little;
         NormalBelief log_bytes{};  ///< of the logarithm of the peak in bytes, if there is enough knowledge
         bool is_untried = false;   ///< no attempt of the study itself has told anything yet
+        /// The same of attempts of the study that were measured and were at least as large: of the few that took least.
+        std::vector<NormalBelief> larger{};
     };
     [[nodiscard]] Answer ask(const MemoryQuery& query);
+
+    /// True if a measured attempt of the study was within the capacity, and at least as large in all that counts: categories, whole
+    /// numbers, and those that laws depend on. Other numbers must not be beyond all that were measured.
+    [[nodiscard]] bool fitted_larger(const MemoryQuery& query);
 
     /// What the peaks of the history's attempts on this device follow.
     [[nodiscard]] ToldLaw law(const History& history, const std::string& device_name);
@@ -85,11 +95,17 @@ private:
     /// True if they foretell the study's own.
     [[nodiscard]] bool foretells(const Borrowed& others, const FitOf& lent, const PeakPoints& own);
     void fit(const FitOf& fitted);
+    /// `own`: all points of the study, also those that were thinned out.
+    void compare(const PeakPoints& own);
+    [[nodiscard]] NormalBelief belief_of(const std::vector<double>& row) const;
+    [[nodiscard]] LargerRuns::Run run_of(const MemoryQuery& query) const;
     [[nodiscard]] ToldLaw::Part told(const LawTerm& term) const;
 
     PeakPoints points_;
     PeakModel model_;
     PeakModel::Validation validation_;  ///< of the model, when its laws were found
+    LargerRuns larger_;                 ///< all inputs count
+    LargerRuns larger_in_sizes_;        ///< not all numbers count (fitted_larger)
     FitOf fitted_;
     FitOf searched_;                                  ///< the last fit that looked for laws and hyperparameters
     std::vector<PeakPoints::Input> searched_inputs_;  ///< of that search

@@ -25,6 +25,7 @@ public:
 
     struct Point {
         const ParamSet* params = nullptr;
+        const ExecutionPlan* plan = nullptr;
         std::optional<std::int64_t> micro_batch, effective_batch;
         double log_bytes = 0;
         bool censored = false;  ///< it took more than this
@@ -34,6 +35,7 @@ public:
         std::string name;  ///< of the parameter; empty: the plan's micro-batch
         PeakModel::Input model;
         std::vector<Value> values{};  ///< of a category; it is a number by its place
+        bool is_whole = false;        ///< a number that is never a fraction, as most sizes are
         /// True if laws mean the same by either.
         [[nodiscard]] bool is_same(const Input& other) const {
             return name == other.name && model.kind == other.model.kind && values == other.values;
@@ -58,6 +60,8 @@ public:
     [[nodiscard]] std::vector<PeakModel::Input> model_inputs() const;
     /// Inputs as they are: numbers, categories by the places of their values, NaN for one that is absent.
     [[nodiscard]] std::vector<double> row(const ParamSet& params, const std::optional<std::int64_t>& micro_batch) const;
+    /// True if each parameter is an input, or is the effective batch.
+    [[nodiscard]] bool knows(const ParamSet& params) const;
     [[nodiscard]] LawData data() const;
 
 private:

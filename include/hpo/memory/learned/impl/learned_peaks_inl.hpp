@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "hpo/base/inline.hpp"
@@ -13,9 +14,30 @@ namespace hpo::memory::inline learned {
 HPO_INLINE LearnedPeaks::Answer LearnedPeaks::ask(const MemoryQuery& query) {
     const Knowledge knowledge = learn(query.history, query.runs_on.device_name, &query.params);
     if (knowledge != Knowledge::enough) return {knowledge};
-    NormalBelief belief = model_.predict(points_.row(query.params, query.plan.effective_micro_batch()));
+    constexpr std::size_t most_looked_at = 4;  // of those that took least; each costs as much as the attempt itself
+    const LargerRuns::Run asked = run_of(query);
+    Answer answer{Knowledge::enough, belief_of(asked.row), fitted_.points == 0};
+    if (!points_.knows(query.params)) return answer;
+    for (const LargerRuns::Run* run : larger_.larger_than(asked) | std::views::take(most_looked_at))
+        answer.larger.push_back(belief_of(run->row));
+    return answer;
+}
+
+HPO_INLINE bool LearnedPeaks::fitted_larger(const MemoryQuery& query) {
+    if (!query.capacity_bytes || learn(query.history, query.runs_on.device_name, &query.params) != Knowledge::enough) return false;
+    if (!points_.knows(query.params)) return false;
+    const auto larger = larger_in_sizes_.larger_than(run_of(query));
+    return !larger.empty() && larger.front()->log_bytes <= std::log(static_cast<double>(*query.capacity_bytes));
+}
+
+HPO_INLINE NormalBelief LearnedPeaks::belief_of(const std::vector<double>& row) const {
+    NormalBelief belief = model_.predict(row);
     belief.variance *= validation_.boldness(belief.mean);
-    return {Knowledge::enough, belief, fitted_.points == 0};
+    return belief;
+}
+
+HPO_INLINE LargerRuns::Run LearnedPeaks::run_of(const MemoryQuery& query) const {
+    return {.row = points_.row(query.params, query.plan.effective_micro_batch()), .plan = query.plan};
 }
 
 HPO_INLINE LearnedPeaks::Knowledge LearnedPeaks::learn(const History& history, const std::string& device_name, const ParamSet* asked) {
@@ -25,12 +47,15 @@ HPO_INLINE LearnedPeaks::Knowledge LearnedPeaks::learn(const History& history, c
     if (measured == 0 && own.ended() > 0) return Knowledge::unmeasured;
     const Borrowed others = borrow(history, device_name, asked, own);
     const FitOf wanted{std::string{history.study}, device_name, own.points().size(), others.points.points().size(), others.names};
-    points_ = std::move(own);
+    points_ = own;
     points_.thin_out(most_points);
     points_.add_borrowed(others.points);
     if (measured < least_points && others.points.measured() < least_borrowed) return Knowledge::too_little;
     points_.learn_inputs();
-    if (fitted_ != wanted) fit(wanted);
+    if (fitted_ != wanted) {
+        fit(wanted);
+        compare(own);
+    }
     return Knowledge::enough;
 }
 
@@ -81,6 +106,24 @@ HPO_INLINE void LearnedPeaks::fit(const FitOf& fitted) {
     searched_ = fitted;
     searched_inputs_ = points_.inputs();
     validation_ = model_.validated(data);
+}
+
+HPO_INLINE void LearnedPeaks::compare(const PeakPoints& own) {
+    std::vector<LawData::Kind> kinds;
+    for (const PeakPoints::Input& input : points_.inputs()) kinds.push_back(input.model.kind);
+    std::vector<LargerRuns::Run> runs;
+    for (const PeakPoints::Point& point : own.points())
+        runs.push_back({points_.row(*point.params, point.micro_batch), *point.plan, point.log_bytes, point.censored});
+    LargerRuns::Inputs counts(kinds.size());
+    for (std::size_t k = 0; k < kinds.size(); ++k) counts[k] = kinds[k] == LawData::Kind::category || points_.inputs()[k].is_whole;
+    for (const PeakLaw& law : model_.laws().laws()) {
+        for (const LawTerm& term : law.terms) {
+            for (const LawTerm::Factor& factor : term.factors) counts[factor.input] = true;
+            for (const LawTerm::Condition& condition : term.conditions) counts[condition.input] = true;
+        }
+    }
+    larger_ = {kinds, LargerRuns::Inputs(kinds.size(), true), runs};
+    larger_in_sizes_ = {kinds, std::move(counts), std::move(runs)};
 }
 
 HPO_INLINE ToldLaw LearnedPeaks::law(const History& history, const std::string& device_name) {

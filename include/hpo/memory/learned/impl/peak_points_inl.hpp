@@ -31,6 +31,13 @@ HPO_INLINE std::optional<std::pair<double, double>> bounds_of(const Distribution
     return bounds;
 }
 
+/// True if the values of a number are whole ones.
+HPO_INLINE bool is_whole(const Distribution& distribution) {
+    if (const auto* choice = get_if<CategoricalDistribution>(&distribution))
+        return std::ranges::all_of(choice->choices, [](const Value& value) { return get_if<std::int64_t>(&value) != nullptr; });
+    return get_if<IntDistribution>(&distribution) != nullptr;
+}
+
 }  // namespace detail
 
 HPO_INLINE void PeakPoints::add(std::span<const Trial> trials, const std::string& device_name) {
@@ -46,8 +53,8 @@ HPO_INLINE void PeakPoints::add(std::span<const Trial> trials, const std::string
                 bytes = least_need(attempt);
             }
             if (!bytes || *bytes <= 0) continue;
-            points_.push_back({&params_of(trial, attempt), attempt.plan.effective_micro_batch(), attempt.plan.effective_batch,
-                               std::log(static_cast<double>(*bytes)), !ended});
+            points_.push_back({&params_of(trial, attempt), &attempt.plan, attempt.plan.effective_micro_batch(),
+                               attempt.plan.effective_batch, std::log(static_cast<double>(*bytes)), !ended});
         }
     }
 }
@@ -96,7 +103,7 @@ HPO_INLINE void PeakPoints::learn_inputs() {
         has_micro_batch = has_micro_batch || point.micro_batch;
         for (const Param& param : *point.params) learn_input(param);
     }
-    if (has_micro_batch) inputs_.push_back({.name = {}, .model = {.kind = LawData::Kind::amount, .logarithmic = true}});
+    if (has_micro_batch) inputs_.push_back({.name = {}, .model = {.kind = LawData::Kind::amount, .logarithmic = true}, .is_whole = true});
 }
 
 HPO_INLINE void PeakPoints::learn_input(const Param& param) {
@@ -113,6 +120,7 @@ HPO_INLINE void PeakPoints::learn_input(const Param& param) {
         input.model.kind = bounds->first < 0 ? LawData::Kind::other : LawData::Kind::amount;
         input.model.logarithmic = bounds->first > 0;
         input.model.scale = std::max({std::abs(bounds->first), std::abs(bounds->second), 1e-300});
+        input.is_whole = detail::is_whole(*param.distribution);
     } else {
         input.values = get<CategoricalDistribution>(*param.distribution).choices;
     }
@@ -152,6 +160,12 @@ HPO_INLINE std::vector<double> PeakPoints::row(const ParamSet& params, const std
         row.push_back(is_absent ? std::numeric_limits<double>::quiet_NaN() : *number);
     }
     return row;
+}
+
+HPO_INLINE bool PeakPoints::knows(const ParamSet& params) const {
+    return std::ranges::all_of(params, [&](const Param& param) {
+        return std::ranges::find(inputs_, param.name, &Input::name) != inputs_.end() || is_effective_batch(param.name);
+    });
 }
 
 HPO_INLINE LawData PeakPoints::data() const {
