@@ -12,9 +12,10 @@ import signal
 import socket
 import sys
 import threading
+import time
 from typing import Any, Callable, Deque, Dict, List, NoReturn, Optional
 
-from . import _connection, _copy, _fork, _imports, _request, _reseed, _words
+from . import _connection, _copy, _fork, _imports, _in_program, _request, _reseed, _words
 from ._connection import Connection
 from ._errors import HpoError
 from ._json import finite
@@ -23,6 +24,7 @@ from ._json import finite
 _NEVER_END_THE_STUDY = frozenset(
     "out_of_memory host_out_of_memory predicted_oom cuda_sticky cuda_transient hardware timeout crash killed lost_worker".split()
 )
+_TRIALS_UNTIL_COST_IS_KNOWN = 30
 
 
 class Refused(HpoError):
@@ -49,6 +51,10 @@ class Handler:
 
     def run_trial(self, words: _words.Words) -> int:
         """Runs the objective once, in the process of a trial. Returns the exit status."""
+        raise NotImplementedError
+
+    def run_here(self, words: _words.Words) -> int:
+        """Runs the objective once, in the program. Returns the exit status that a process would have had."""
         raise NotImplementedError
 
     def before_fork(self) -> None:
@@ -79,21 +85,27 @@ class Handler:
         return False
 
 
-class _Loop:
+class Loop:
+    """One call of optimize, from its opening to its end."""
+
     def __init__(self, connection: Connection, opening: Dict[str, Any], handler: Handler) -> None:
         self._connection = connection
         self._opening = opening
-        self._handler = handler
+        self.handler = handler
         self._raised: Dict[int, BaseException] = {}  # by trial
         self._error: Optional[BaseException] = None  # what optimize raises at its end
         self._stop_said = False
+        self._begun = time.monotonic()
+        self._took = 0.0  # seconds of the objective itself, in all trials
+        self._finished_trials = 0
+        self._ran_here = False  # trials run in the program
         self._interrupts = 0
         self._ended: Optional[Dict[str, Any]] = None
         self._is_refused = False
         self._heard: Deque[Dict[str, Any]] = collections.deque()  # what is still to be answered, should a callback be interrupted
         self._wants_seen = False  # hpo-tune waits for the callbacks of a trial
         self._poller = select.poll()
-        self._words_path = connection.path + ".said"
+        self.words_path = connection.path + ".said"
         self._words: Optional[socket.socket] = None
         self._copies: Optional[_fork.Copies] = None
         self._trying: Optional[_imports.Attempt] = None
@@ -108,10 +120,31 @@ class _Loop:
             self._end_trying(finish=False)
             if self._words is not None:
                 self._words.close()
-                _request.remove(self._words_path)
+                _request.remove(self.words_path)
             if self._copies is not None:
                 self._copies.close()
         self._raise_the_end(self._ended)
+
+    def say(self, said: Dict[str, Any]) -> None:
+        self._connection.say(said)
+
+    def answer_of_hpo(self) -> Dict[str, Any]:
+        """Waits for the answer to a trial that runs in the program. What hpo-tune asks meanwhile is answered."""
+        while True:
+            while self._heard:
+                message = self._heard.popleft()
+                if message.get("op") == "answer":
+                    answer: Dict[str, Any] = message["answer"]
+                    return answer
+                self._answer(message)
+            self._heard.extend(self._connection.hear())
+
+    def stop(self) -> None:
+        self._stop()
+
+    def has_raised(self, number: int, error: BaseException) -> None:
+        """The trial that runs in the program has raised this."""
+        self._raised[number] = error
 
     def is_over(self) -> bool:
         """True if hpo-tune has said how the call ended, or that it does not run it."""
@@ -120,7 +153,7 @@ class _Loop:
     def _open(self) -> None:
         if self._opening["forks"]:
             path = f"{self._connection.path}.{os.getpid()}"
-            self._copies = _fork.Copies(path, self._run_trial, self._handler.before_fork, self._handler.stays_as_it_is())
+            self._copies = _fork.Copies(path, self._run_trial, self.handler.before_fork, self.handler.stays_as_it_is())
             self._opening["fork_socket"] = path
         self._connection.say({**self._opening, "says_ready": True})
         heard: List[Dict[str, Any]] = []
@@ -138,7 +171,7 @@ class _Loop:
                 self._wants_seen = message.get("wants_seen") is True
                 ready = {"op": "ready"}  # the study has the trials that the program had
                 try:
-                    self._handler.opened(message)
+                    self.handler.opened(message)
                 except Exception as error:  # hpo-tune then ends the call
                     self._error = error
                     ready["error"] = str(error) if isinstance(error, HpoError) else _words.text_of(error)
@@ -146,7 +179,7 @@ class _Loop:
         self._heard.extend(each for each in heard if each.get("op") != "opened")
 
     def _listen(self) -> None:
-        self._words = _request.listening(self._words_path, socket.SOCK_DGRAM)
+        self._words = _request.listening(self.words_path, socket.SOCK_DGRAM)
         self._poller.register(self._connection, select.POLLIN)
         self._poller.register(self._words, select.POLLIN)
         if self._copies is not None:
@@ -154,9 +187,9 @@ class _Loop:
             self._poller.register(self._copies, select.POLLIN)
 
     def _run_trial(self) -> int:
-        words = _words.Words(self._words_path, int(os.environ["HPO_TRIAL"]))
+        words = _words.Words(self.words_path, int(os.environ["HPO_TRIAL"]))
         try:
-            return self._handler.run_trial(words)
+            return self.handler.run_trial(words)
         finally:
             imported = _imports.imported_by_trial()
             if imported:
@@ -220,11 +253,14 @@ class _Loop:
                     self._connection.say({"op": "seen", "trial": message["trial"], "constraints": finite(constraints)})
         elif op == "begin":
             again = message.get("again") is True
-            self._by_policy(message, "proposed", lambda: {"params": self._handler.begin(message["trial"], again)}, {"params": {}})
+            self._by_policy(message, "proposed", lambda: {"params": self.handler.begin(message["trial"], again)}, {"params": {}})
         elif op == "draw":
-            self._by_policy(message, "drawn", lambda: {"value": self._handler.draw(message)}, {})
+            self._by_policy(message, "drawn", lambda: {"value": self.handler.draw(message)}, {})
         elif op == "judge":
-            self._by_policy(message, "judged", lambda: {"prune": self._handler.judge(message["trial"])}, {})
+            self._by_policy(message, "judged", lambda: {"prune": self.handler.judge(message["trial"])}, {})
+        elif op == "run":
+            self._ran_here = True
+            _in_program.run(self, message)
         elif op == "ended":
             self._ended = message
 
@@ -232,12 +268,12 @@ class _Loop:
         told = {**without, "error": "interrupted"}
         try:
             told = ask()
-            if self._handler.wants_to_stop():  # the sampler has no other proposal
+            if self.handler.wants_to_stop():  # the sampler has no other proposal
                 self._stop()
         except Exception as error:
             told = {**without, "error": _words.text_of(error)}
             if op == "drawn":  # the objective gets it where it asks
-                _words.leave_exception(self._words_path, message["trial"], error)
+                _words.leave_exception(self.words_path, message["trial"], error)
             else:
                 self._end_with(error)
         finally:
@@ -248,18 +284,31 @@ class _Loop:
         raised = self._raised.pop(message["trial"], None)
         if self._error is not None:
             return {}
+        self._finished_trials += 1
+        self._note_cost_of_processes()
         ends = raised is not None and message["state"] == "fail" and message.get("kind") not in _NEVER_END_THE_STUDY
         constraints: Dict[str, float] = {}
         try:
-            constraints = self._handler.finished(message, ends)
+            constraints = self.handler.finished(message, ends)
         except Exception as error:  # of a callback or a sampler
             self._end_with(raised if ends and raised is not None else error)
             return constraints
         if ends and raised is not None:
             self._end_with(raised)
-        elif self._handler.wants_to_stop():
+        elif self.handler.wants_to_stop():
             self._stop()
         return constraints
+
+    def _note_cost_of_processes(self) -> None:
+        """Says once that most of the time goes into processes, if it does. What callbacks and samplers of the program take is not known."""
+        seconds = time.monotonic() - self._begun
+        cheap = self._finished_trials == _TRIALS_UNTIL_COST_IS_KNOWN and seconds < _TRIALS_UNTIL_COST_IS_KNOWN
+        if cheap and self._took < seconds / 2 and self.handler.stays_as_it_is() and not self._ran_here:
+            print(
+                f"hpo: {self._finished_trials} trials took {seconds:.1f} s, of which their objective took {self._took:.2f} s: most of the time "
+                "goes into a process for each trial. --isolation none runs them in the program",
+                file=sys.stderr,
+            )
 
     def _hear_words(self) -> None:
         while self._words is not None:
@@ -272,6 +321,7 @@ class _Loop:
                 said = json.loads(head)
                 if said.get("stop"):
                     self._stop()
+                self._took += said.get("took", 0.0)
                 if "imported" in said:
                     self._import(said["imported"].split())
                 if data:
@@ -313,7 +363,7 @@ def run(connection: Connection, opening: Dict[str, Any], handler: Handler) -> No
     ours = opening["forks"] and threading.current_thread() is threading.main_thread()
     if ours:  # the ends of keepers are no concern of the program
         before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    loop = _Loop(connection, opening, handler)
+    loop = Loop(connection, opening, handler)
     try:
         loop.run()
     finally:

@@ -345,7 +345,7 @@ def note_of(objective: Callable[[Any], Any]) -> str:
     changing = "changes" if any(each.is_certain for each in changes) else "may change"
     return (
         f"the objective {changing} {listed}, which the program will not see, because each trial runs in a process of its own; "
-        "to keep something, use trial.set_user_attr or a file"
+        "to keep something, use trial.set_user_attr or a file, or run it with --isolation none"
     )
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import sys
+import time
 import traceback
 import types
 import warnings
@@ -224,8 +225,12 @@ def run(
     objective: Callable[[Any], Any], trial: Any, count: Optional[int], catch: Tuple[Type[BaseException], ...], words: _words.Words
 ) -> int:
     """Runs the objective once, and says how it ended. Returns the exit status: 1 if it failed."""
+    begun = time.perf_counter()
     try:
-        value = objective(trial)
+        try:
+            value = objective(trial)
+        finally:
+            words.took(time.perf_counter() - begun)
     except BaseException as error:
         if isinstance(error, AttemptEnds):
             return 1

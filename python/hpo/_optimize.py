@@ -242,6 +242,11 @@ class _Call(_front.Handler):
         trial = self._optuna.Trial(self._optuna.KINDS, self._study, words, count > 1)
         return _objective.run(self._objective, trial, count, self._catch, words)
 
+    def run_here(self, words: _words.Words) -> int:
+        count = len(self._study.directions)
+        trial = self._optuna.Trial(self._optuna.KINDS, self._study, words, count > 1)
+        return _objective.run(self._objective, trial, count, self._catch, words)
+
     def stays_as_it_is(self) -> bool:
         return not self._callbacks and not self._is_own_sampler
 

@@ -86,6 +86,10 @@ class Words:
                 text += name + " "
         self._say({"imported": text}, b"")
 
+    def took(self, seconds: float) -> None:
+        """Tells how long the objective itself ran."""
+        self._say({"took": seconds}, b"")
+
     def stop(self) -> None:
         self._say({"stop": True}, b"")
 

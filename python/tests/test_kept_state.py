@@ -179,7 +179,7 @@ class KeptState(unittest.TestCase):
         self.assertEqual(
             _kept_state.note_of(keeps_the_best),
             f"the objective changes best (test_kept_state.py:{line}), which the program will not see, because each trial runs in a process of "
-            "its own; to keep something, use trial.set_user_attr or a file",
+            "its own; to keep something, use trial.set_user_attr or a file, or run it with --isolation none",
         )
 
 

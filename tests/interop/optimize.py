@@ -830,6 +830,66 @@ print("again", json.dumps(len(study.trials)))
     assert ran.said("states") == ["COMPLETE"] * 4 and "Optuna runs this study" not in ran.error, ran.error
 
 
+def without_isolation_trials_run_in_the_program():
+    program = """
+import os, warnings
+warnings.simplefilter("ignore")
+me, kept = os.getpid(), []
+def objective(trial):
+    assert os.getpid() == me
+    x = trial.suggest_float("x", -5, 5)
+    kept.append(trial.suggest_categorical("c", [(1, 2), None, "a"]))
+    for step in range(3):
+        trial.report(x * x + step, step)
+        if trial.should_prune():
+            raise optuna.TrialPruned()
+    trial.set_user_attr("twice", 2 * x)
+    if trial.number == 3:
+        raise ValueError("the third")
+    return x * x
+study = optuna.create_study(study_name="here")
+study.optimize(objective, n_trials=25, catch=ValueError)
+print("states", json.dumps([trial.state.name for trial in study.trials]))
+print("kept", json.dumps([len(kept), all(trial.user_attrs["twice"] == 2 * trial.params["x"] for trial in study.trials if trial.state.name == "COMPLETE")]))
+study = optuna.create_study(study_name="own", sampler=optuna.samplers.NSGAIISampler(seed=1, population_size=4), pruner=optuna.pruners.SuccessiveHalvingPruner())
+def stop(study, trial):
+    if trial.number == 8:
+        study.stop()
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_float("y", 0, 1), n_trials=30, callbacks=[stop])
+print("own", json.dumps([trial.value for trial in study.trials]))
+class Mine(Exception):
+    def __init__(self):
+        self.hold = lambda: None  # nothing that can be pickled
+error = Mine()
+def raises(trial):
+    raise error
+try:
+    optuna.create_study(study_name="raises").optimize(raises, n_trials=5)
+except Mine as raised:
+    print("raised", json.dumps(raised is error))
+"""
+    ran = run(program, "--isolation", "none")
+    states = ran.said("states")
+    assert len(states) == 25 and states[3] in ("FAIL", "PRUNED") and states.count("COMPLETE") > 3, states
+    assert ran.said("kept") == [25, True] and ran.said("raised") is True, ran.out + ran.error
+    assert ran.error.count("--isolation none: trials run in the program, one at a time") == 3, ran.error
+    assert "which the program will not see" not in ran.error, ran.error
+    stored = optuna.load_study(study_name="here", storage=storage("hpo.db"))
+    assert [trial.state.name for trial in stored.trials] == states
+    alone = """
+study = optuna.create_study(sampler=optuna.samplers.NSGAIISampler(seed=1, population_size=4))
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_float("y", 0, 1), n_trials=9)
+print("own", json.dumps([trial.value for trial in study.trials]))
+"""
+    with open("alone.py", "w", encoding="utf-8") as file:
+        file.write("import json, optuna, warnings\nwarnings.simplefilter('ignore')\n" + alone)
+    plain = subprocess.run([sys.executable, "alone.py"], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert plain.split(" ", 1)[1].strip() == ran.out.split("own ", 1)[1].splitlines()[0], (plain, ran.out)
+    for option, words in ((("--workers", "2"), "--workers: has no effect with --isolation none"), (("--isolation", "some"), "expected process or none")):
+        refused = run(program, *(("--isolation", "none") if option[0] != "--isolation" else ()), *option, status=2)
+        assert words in refused.error and len(refused.error.splitlines()) == 1, refused.error
+
+
 if __name__ == "__main__":
     _, _, expected, scenario = sys.argv
     assert optuna.__version__.startswith(expected), optuna.__version__

@@ -58,6 +58,18 @@ int run_supervised(StudyArguments arguments, const RunOptions& options) {
     }
 }
 
+/// Throws Error for what has no effect on trials that have no process of their own.
+void require_runs_in_program(const StudyArguments& arguments, bool is_program) {
+    if (!is_program)
+        throw Error{Errc::usage, "--isolation none: it is for a program that calls study.optimize: hpo-tune run --isolation none -- python train.py"};
+    for (const char* word : {"workers", "threads", "device-memory", "min-free", "target-share", "worker-trials", "attempt-time", "silence-time",
+                             "guard", "recovery"}) {
+        if (arguments.words.contains(word))
+            throw Error{Errc::usage, "--" + std::string{word} +
+                                         ": has no effect with --isolation none, because a trial then has no process of its own; leave out one of the two"};
+    }
+}
+
 }  // namespace
 
 const std::vector<std::string>& words_of_run() {
@@ -130,6 +142,12 @@ void add_run(CLI::App& app, Actions& actions) {
             ->check(not_empty("the name of a parameter"));
     }
     command->add_flag("--json", options->json, "the result as JSON on stdout");
+    auto isolation = std::make_shared<std::string>("process");
+    command
+        ->add_option("--isolation", *isolation,
+                     "of -- PROGRAM: process (default), a process for each trial; none: trials run in the program, one at a time, without a "
+                     "plan of memory")
+        ->type_name("process|none");
     command->add_flag("--rehearse", options->rehearse,
                       "with --card: nothing is computed or kept; says what would run out of memory, and what would be shrunk");
     auto supervised = std::make_shared<bool>(false);
@@ -146,7 +164,7 @@ void add_run(CLI::App& app, Actions& actions) {
         "  hpo-tune run --device-memory 20GiB --workers 2 -- python train.py --epochs 3\n"
         "Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.\n" +
         std::string{exit_codes});
-    actions.on(command, [command, arguments, options, objective, supervised, supervision, &actions] {
+    actions.on(command, [command, arguments, options, objective, supervised, supervision, isolation, &actions] {
         const std::vector<std::string>& behind = actions.behind_dashes();
         const bool is_program = arguments->script.empty();
         if (is_program && behind.empty())
@@ -182,6 +200,13 @@ void add_run(CLI::App& app, Actions& actions) {
         }
         if (is_program && *supervised)
             throw Error{Errc::usage, "--supervise: a program that calls optimize is not started again; leave it out"};
+        if (*isolation != "process" && *isolation != "none")
+            throw Error{Errc::usage, "--isolation: got '" + *isolation + "'; expected process or none"};
+        arguments->in_program = *isolation == "none";
+        if (arguments->in_program) {
+            require_runs_in_program(*arguments, is_program);
+            arguments->words.insert({{"guard", "unlimited"}, {"recovery", "fail"}});
+        }
         require_real_card_or_rehearsal(options->rehearse);
         if (is_program && options->rehearse)
             throw Error{Errc::usage, "--rehearse: the program's study would get made-up values; expected a study script, or FILE.py:NAME"};

@@ -49,9 +49,13 @@ worker::Descriptor listening_at(const std::string& path) {
     return socket;
 }
 
-/// The variables of the program. Its threads are limited to one: a pool of threads that was started before a fork is dead in the child.
-worker::Environment environment_of(const std::string& socket) {
+/// The variables of the program. Its threads are limited to one if it forks: a pool of threads that was started before is dead in the child.
+worker::Environment environment_of(const std::string& socket, bool forks) {
     worker::Environment environment = worker::inherited_environment();
+    worker::set_variable(environment, "PYTHONPATH", python_path(worker::variable(environment, "PYTHONPATH")));
+    worker::set_variable(environment, "HPO_FRONT", socket);
+    worker::set_variable(environment, "HPO_FRONT_PID", std::to_string(::getpid()));
+    if (!forks) return environment;
     for (const char* threads : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
         if (!worker::variable(environment, threads)) worker::set_variable(environment, threads, "1");
     }
@@ -63,9 +67,6 @@ worker::Environment environment_of(const std::string& socket) {
     // So that a look for cards does not begin a CUDA context, which a child could not use.
     if (!worker::variable(environment, "PYTORCH_NVML_BASED_CUDA_CHECK"))
         worker::set_variable(environment, "PYTORCH_NVML_BASED_CUDA_CHECK", "1");
-    worker::set_variable(environment, "PYTHONPATH", python_path(worker::variable(environment, "PYTHONPATH")));
-    worker::set_variable(environment, "HPO_FRONT", socket);
-    worker::set_variable(environment, "HPO_FRONT_PID", std::to_string(::getpid()));
     return environment;
 }
 
@@ -106,13 +107,13 @@ std::string own_place(const std::string& traceback) {
 
 }  // namespace
 
-ProgramFront::ProgramFront(const std::vector<std::string>& words, int output)
+ProgramFront::ProgramFront(const std::vector<std::string>& words, const Options& options)
     : words_{words}, listener_{listening_at((folder_.path() / "front").string())} {
     try {
         program_.emplace(worker::Process::start({.program = words.at(0),
                                                  .arguments = {words.begin() + 1, words.end()},
-                                                 .environment = environment_of((folder_.path() / "front").string()),
-                                                 .output = output}));
+                                                 .environment = environment_of((folder_.path() / "front").string(), !options.in_program),
+                                                 .output = options.output}));
     } catch (const Error& error) {
         if (error.code() != Errc::plugin) throw;
         throw Error{Errc::bad_value, error.what()};
@@ -185,7 +186,7 @@ std::optional<std::string> ProgramFront::started_again(const OptimizeCall& call)
     const std::filesystem::path reached = folder_.path() / "reached";
     const std::filesystem::path errors = folder_.path() / "errors";
     std::filesystem::remove(reached);
-    worker::Environment environment = environment_of((folder_.path() / "front").string());
+    worker::Environment environment = environment_of((folder_.path() / "front").string(), true);
     for (const auto& [name, value] : variables_of_new_start(call, std::nullopt)) worker::set_variable(environment, name, value);
     worker::set_variable(environment, "HPO_OPTIMIZE_REACHED", reached.string());
     const worker::Descriptor output{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
@@ -375,7 +376,25 @@ Json ProgramFront::answer(const char* op, const std::string& whose) {
     return message;
 }
 
+void ProgramFront::run_here(std::int64_t trial, const std::map<std::string, std::string>& environment) {
+    said_.clear();
+    say({{"op", "run"}, {"trial", trial}, {"environment", environment}});
+}
+
+std::optional<Json> ProgramFront::next_said(int timeout_ms) {
+    if (said_.empty() && connection_) {
+        if (const auto message = hear(timeout_ms)) heed(*message);
+    }
+    if (said_.empty()) return std::nullopt;
+    Json said = std::move(said_.front());
+    said_.pop_front();
+    return said;
+}
+
+void ProgramFront::answer_here(const Json& answer) { say({{"op", "answer"}, {"answer", answer}}); }
+
 void ProgramFront::heed(const Json& message) {
+    if (message.value("op", "") == "said") said_.push_back(message);
     if (message.value("op", "") == "stop") wants_stop_ = true;
 }
 

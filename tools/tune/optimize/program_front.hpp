@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -28,8 +29,13 @@ namespace hpo::tune {
 /// Thread safety: none.
 class ProgramFront {
 public:
-    /// Starts the program. `output` becomes its standard output; -1: ours. Throws Error if it cannot be started.
-    explicit ProgramFront(const std::vector<std::string>& words, int output = -1);
+    struct Options {
+        int output = -1;          ///< becomes its standard output; -1: ours
+        bool in_program = false;  ///< trials run in the program itself, which keeps the threads that it has without hpo
+    };
+    /// Starts the program. Throws Error if it cannot be started.
+    ProgramFront(const std::vector<std::string>& words, const Options& options);
+    explicit ProgramFront(const std::vector<std::string>& words) : ProgramFront{words, Options{}} {}
 
     /// Waits for the program's next call of optimize. Returns nullopt once the program has ended. Ctrl-C is passed on to the program.
     [[nodiscard]] std::optional<OptimizeCall> next_call();
@@ -80,6 +86,18 @@ public:
     [[nodiscard]] bool prunes(std::int64_t trial);
     /// @}
 
+    /// @name A trial that runs in the program
+    /// @{
+    [[nodiscard]] std::int64_t pid() const noexcept { return program_->pid(); }
+    /// Lets the program run its objective, with these variables.
+    void run_here(std::int64_t trial, const std::map<std::string, std::string>& environment);
+    /// What the objective has said: {"op": "said", "trial": 3, "line": {...}, "asks": true}, or "end" in place of "line". Waits for at most
+    /// this time.
+    [[nodiscard]] std::optional<tools::Json> next_said(int timeout_ms);
+    /// Answers what it has asked.
+    void answer_here(const tools::Json& answer);
+    /// @}
+
     /// What an attempt finds in its environment that forks, or runs the program anew. `store` and `study`: those that `opened` will tell.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables_of_attempts(const OptimizeCall& call, const std::string& store,
                                                                                          const std::string& study) const;
@@ -107,6 +125,7 @@ private:
     std::vector<worker::Descriptor> turned_away_;
     std::optional<RequestLines> lines_;
     std::optional<worker::Process> program_;
+    std::deque<tools::Json> said_;  ///< by a trial that runs in the program, and not heard yet
     bool wants_stop_ = false;
     bool has_optimized_ = false;
     bool has_told_wait_ = false;  ///< it was said that the program takes long

@@ -128,17 +128,18 @@ constexpr const char* by_ask_and_tell = " by Optuna itself (study.ask and study.
 int run_program(const StudyArguments& arguments, const RunOptions& options) {
     require_options(arguments);
     watch_interrupts();
-    ProgramFront front{arguments.program};
+    ProgramFront front{arguments.program, {.in_program = arguments.in_program}};
     // The program hears of a study that was refused, and ends as it does for any error.
     const auto say = [](const Error& error) { std::cerr << "hpo-tune: error: " << tools::on_one_line(error.what()) << "\n"; };
     while (auto call = front.next_call()) {
         std::optional<StudyRun> study;
         try {
-            if (const auto why = call->forks ? std::nullopt : front.why_not_again(*call)) {
+            if (const auto why = call->forks || arguments.in_program ? std::nullopt : front.why_not_again(*call)) {
                 front.leave_to_optuna("the program " + *why + ". Each attempt would have to start it again, because " + call->why_not);
                 continue;
             }
             call->store_note = store_note(arguments, *call);
+            if (arguments.in_program) call->state_note.clear();  // the program sees what its objective changes
             study.emplace(arguments_of(arguments, *call), options, &front, *call);
         } catch (const Error& error) {
             say(error);
@@ -197,7 +198,7 @@ int check_program(const StudyArguments& arguments, bool as_json) {
     try {
         require_options(arguments);
         watch_interrupts();
-        ProgramFront front{arguments.program, as_json ? STDERR_FILENO : -1};
+        ProgramFront front{arguments.program, {.output = as_json ? STDERR_FILENO : -1}};
         if (auto call = front.next_call()) {
             call->store_note = store_note(arguments, *call);
             const Settings settings{arguments_of(arguments, *call)};

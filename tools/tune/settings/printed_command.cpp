@@ -16,6 +16,11 @@ std::vector<std::string> run_words(const Settings& settings, const std::map<std:
     words.erase("save-best");
     if (!typed.program.empty())  // its study may have got another name than the program gave it
         words.insert({{"study", settings.text("study")}, {"store", settings.text("store")}});
+    if (typed.in_program) {
+        command.insert(command.end(), {"--isolation", "none"});
+        words.erase("guard");  // these two follow from it
+        words.erase("recovery");
+    }
     for (const auto& [word, text] : changed) words[word] = text;
     for (const auto& [word, text] : words) add(word, {text});
     add("set", typed.set);

@@ -38,6 +38,7 @@ struct StudyArguments {
     std::vector<std::string> plan;            ///< KEY=VALUE of a lever
     std::vector<std::string> plugin_dirs;
     std::string save_best;                     ///< a folder, "true" for the standard one, empty: not kept
+    bool in_program = false;                   ///< its trials run in `program`, without a process of their own
     bool supervise = false;                    ///< for the command that goes on with the study
     bool accept_changed_options = false;       ///< of the trainer, in a study that has trials with others
     std::map<std::string, std::string> words;  ///< "device-memory" to its text

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tune/optimize/program_executor.hpp"
 #include "tune/study_run/study_run.hpp"
 
 #include <unistd.h>
@@ -302,7 +303,11 @@ TuneResult StudyRun::tune() {
     const Space space = settings_.script().space();
     Tuner tuner{std::move(policies_.sampler), std::move(policies_.pruner), std::move(policies_.guard), std::move(policies_.recovery)};
     Observers observers{log_ ? std::vector<TuneObserver*>{&*progress_, &*log_} : std::vector<TuneObserver*>{&*progress_}};
-    TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, workers_->devices(tune_.predicts), tune_, observers);
+    std::optional<ProgramExecutor> in_program;
+    if (settings_.arguments().in_program) in_program.emplace(*front_, settings_.objectives().front(), settings_.directions().size());
+    const std::vector<TuneDevice> devices =
+        in_program ? std::vector{TuneDevice{.name = devices_.front().name, .executor = *in_program}} : workers_->devices(tune_.predicts);
+    TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, devices, tune_, observers);
     progress_->finish();
     if (log_) log_->others_changed(result.trials);
     store_->require_in_place();  // a run may be shorter than the time between two heartbeats
