@@ -159,9 +159,8 @@ class Loop:
         heard: List[Dict[str, Any]] = []
         while not any(each.get("op") in ("opened", "refused", "leave") for each in heard):
             heard += self._connection.hear()
-        if any(each.get("op") == "leave" for each in heard):  # hpo-tune wanted to know no more than the opening
-            _copy.Outputs().flush()
-            os._exit(0)
+        if any(each.get("op") == "leave" for each in heard):
+            leave()
         for message in heard:
             if message.get("op") == "refused":
                 self._is_refused = True
@@ -350,6 +349,12 @@ class Loop:
             raise KeyboardInterrupt
         if why in ("breaker", "error"):
             raise HpoError(str((ended or {}).get("message") or "hpo-tune has ended the study"))
+
+
+def leave() -> NoReturn:
+    """Ends the program where it is, because hpo-tune only looks at it."""
+    _copy.Outputs().flush()
+    os._exit(0)
 
 
 def why_not_fork() -> str:

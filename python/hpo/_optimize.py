@@ -65,6 +65,8 @@ def take_over(study_class: Any) -> None:
                 print(f"hpo: {reason}, so Optuna runs this study itself", file=sys.stderr)
             _said.add(reason)
             _count_by_optuna(b"o")
+            if "HPO_LOOKING" in os.environ:
+                _front.leave()
             original(self, func, n_trials, timeout, n_jobs, catch, callbacks, gc_after_trial, show_progress_bar)
 
         if "HPO_FRONT" not in os.environ:  # inside of a trial, for example

@@ -736,6 +736,9 @@ print("after")
     assert "program.py: the program ended with status 0 and did not call study.optimize of Optuna" in checked("", status=2).error
     assert "the program ended with status 1 and did not call" in checked("raise ValueError", status=2).error
     assert "the program ended with status 0 and ran 1 trial by Optuna itself" in checked("study = optuna.create_study()\nstudy.tell(study.ask(), 1)\n", status=2).error
+    by_optuna = checked(program.format("").replace("study.optimize", "asked = study.ask()\nstudy.optimize"), status=2)
+    assert "hpo: trial 0 was asked for and not told, so Optuna runs this study itself" in by_optuna.error, by_optuna.error
+    assert "and Optuna itself would run its study, as it has said" in by_optuna.error and "after" not in by_optuna.out, by_optuna.error
     assert "--sampler: unknown sampler 'tpee'" in checked(program.format(""), "--sampler", "tpee", status=2).error
 
 

@@ -107,13 +107,15 @@ std::string own_place(const std::string& traceback) {
 
 }  // namespace
 
-ProgramFront::ProgramFront(const std::vector<std::string>& words, const Options& options)
+ProgramFront::ProgramFront(const std::vector<std::string>& words, const Start& start)
     : words_{words}, listener_{listening_at((folder_.path() / "front").string())} {
+    worker::Environment environment = environment_of((folder_.path() / "front").string(), !start.in_program);
+    if (start.is_look) worker::set_variable(environment, "HPO_LOOKING", "1");
     try {
         program_.emplace(worker::Process::start({.program = words.at(0),
                                                  .arguments = {words.begin() + 1, words.end()},
-                                                 .environment = environment_of((folder_.path() / "front").string(), !options.in_program),
-                                                 .output = options.output}));
+                                                 .environment = std::move(environment),
+                                                 .output = start.output}));
     } catch (const Error& error) {
         if (error.code() != Errc::plugin) throw;
         throw Error{Errc::bad_value, error.what()};

@@ -29,13 +29,14 @@ namespace hpo::tune {
 /// Thread safety: none.
 class ProgramFront {
 public:
-    struct Options {
-        int output = -1;          ///< becomes its standard output; -1: ours
+    struct Start {
+        int output = -1;          ///< becomes the program's standard output; -1: ours
+        bool is_look = false;     ///< no trial is to run, not even by Optuna itself: the program ends in its first call of optimize
         bool in_program = false;  ///< trials run in the program itself, which keeps the threads that it has without hpo
     };
     /// Starts the program. Throws Error if it cannot be started.
-    ProgramFront(const std::vector<std::string>& words, const Options& options);
-    explicit ProgramFront(const std::vector<std::string>& words) : ProgramFront{words, Options{}} {}
+    explicit ProgramFront(const std::vector<std::string>& words) : ProgramFront{words, Start{}} {}
+    ProgramFront(const std::vector<std::string>& words, const Start& start);
 
     /// Waits for the program's next call of optimize. Returns nullopt once the program has ended. Ctrl-C is passed on to the program.
     [[nodiscard]] std::optional<OptimizeCall> next_call();

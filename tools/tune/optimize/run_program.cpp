@@ -198,7 +198,7 @@ int check_program(const StudyArguments& arguments, bool as_json) {
     try {
         require_options(arguments);
         watch_interrupts();
-        ProgramFront front{arguments.program, {.output = as_json ? STDERR_FILENO : -1}};
+        ProgramFront front{arguments.program, {.output = as_json ? STDERR_FILENO : -1, .is_look = true}};
         if (auto call = front.next_call()) {
             call->store_note = store_note(arguments, *call);
             const Settings settings{arguments_of(arguments, *call)};
@@ -211,7 +211,7 @@ int check_program(const StudyArguments& arguments, bool as_json) {
             const ProgramFront::ByOptuna by_optuna = front.by_optuna();
             if (was_interrupted()) throw Error{Errc::interrupted, "interrupted before the program called study.optimize"};
             const std::string what = "the program ended with status " + std::to_string(ended);
-            const std::string why = by_optuna.optimize_calls > 0 ? "Optuna itself ran its study"
+            const std::string why = by_optuna.optimize_calls > 0 ? "Optuna itself would run its study, as it has said"
                                     : by_optuna.tells > 0        ? "ran " + tools::counted(by_optuna.tells, "trial") + by_ask_and_tell
                                                                  : "did not call study.optimize of Optuna";
             throw Error{Errc::bad_value, shown_program(arguments.program) + ": " + what + " and " + why};
