@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
     hpo::tune::add_trace(app, actions);
     hpo::tune::add_estimate(app, actions);
     hpo::tune::add_serve(app, actions);
+    hpo::tune::add_retry(app, actions);
     hpo::tune::add_policies(app, actions);
     hpo::tune::add_doctor(app, actions);
     hpo::tune::add_init(app, actions);

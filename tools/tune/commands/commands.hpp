@@ -61,6 +61,7 @@ void add_space(CLI::App& app, Actions& actions);
 void add_trace(CLI::App& app, Actions& actions);
 void add_estimate(CLI::App& app, Actions& actions);
 void add_serve(CLI::App& app, Actions& actions);
+void add_retry(CLI::App& app, Actions& actions);
 void add_policies(CLI::App& app, Actions& actions);
 void add_doctor(CLI::App& app, Actions& actions);
 void add_init(CLI::App& app, Actions& actions);
