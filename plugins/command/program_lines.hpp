@@ -16,11 +16,11 @@ namespace command {
 
 /// What one line of a program says. A line may say several things.
 struct ProgramLine {
-    std::optional<hpo::Report> report;         ///< {"step": 1, "value": 0.3}
-    std::vector<double> values;                ///< {"value": 0.2} or {"values": [0.2, 3]}
-    hpo::Attributes attributes;                ///< {"attr": {"name": ...}}
+    std::optional<hpo::Report> report;                        ///< {"step": 1, "value": 0.3}
+    std::vector<double> values;                               ///< {"value": 0.2} or {"values": [0.2, 3]}
+    hpo::Attributes attributes;                               ///< {"attr": {"name": ...}}
     std::vector<std::pair<std::string, double>> constraints;  ///< {"constraint": {"name": 0.1}}; above 0 is a violation
-    std::optional<hpo::MemoryReading> memory;  ///< {"memory": {"allocated": 1024, "reserved": 2048}}, in bytes
+    std::optional<hpo::MemoryReading> memory;                 ///< {"memory": {"allocated": 1024, "reserved": 2048}}, in bytes
     /// {"suggest": {"name": "lr", "distribution": {...}}}: it waits for {"value": ...} or {"error": "..."}
     struct Question {
         std::string name;

@@ -254,8 +254,9 @@ constexpr auto examples = std::to_array<Example>({
 
 TEST_CASE("of an operator that a device lacks, the one sentence is told that says so") {
     const std::string sentence = "Could not run 'aten::gather_backward' with arguments from the 'AutogradMeta' backend.";
-    const std::string advice = " This could be because the operator doesn't exist for this backend, or was omitted during the selective/custom "
-                               "build process (if using custom build). 'aten::gather_backward' is only available for these backends: [Dense].";
+    const std::string advice =
+        " This could be because the operator doesn't exist for this backend, or was omitted during the selective/custom "
+        "build process (if using custom build). 'aten::gather_backward' is only available for these backends: [Dense].";
     hpo::Failure failure;
     failure.kind = hpo::FailureKind::trainer_error;
     failure.message = "NotImplementedError: " + sentence + advice + "\n\nMeta: registered at /dev/null:228 [kernel]\n";

@@ -99,8 +99,8 @@ public:
 
     std::string device_name = "Card of 100 MiB";
     std::function<void()> on_submit;
-    Attributes attributes;          ///< told of each attempt that reaches its end
-    std::vector<MemoryMark> marks;  ///< likewise
+    Attributes attributes;                                   ///< told of each attempt that reaches its end
+    std::vector<MemoryMark> marks;                           ///< likewise
     std::map<std::string, double, std::less<>> constraints;  ///< likewise
     std::vector<ExecutionPlan> asked;
     double lie = 1;

@@ -48,7 +48,7 @@ struct AttemptOutcome {
     bool approximate = false;    ///< the plan changed the computation beyond rounding (batch norm over micro-batches)
     Attributes attributes;       ///< the trainer's own, for the trial's user attributes
     std::map<std::string, double, std::less<>> constraints;  ///< the trainer's own, for the trial's; above 0 is a violation
-    std::string log;             ///< what the attempt wrote; a long log is cut in the middle
+    std::string log;                                         ///< what the attempt wrote; a long log is cut in the middle
     std::int64_t worker_pid = 0;
     double seconds = 0;
     double idle_seconds = 0;  ///< at the end, in which nothing of the attempt ran any more; the worker takes them off `seconds`

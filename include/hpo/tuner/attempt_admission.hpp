@@ -112,7 +112,8 @@ public:
                 books_.set_params(number, std::move(params));
                 return {.unlaunchable = std::move(refusal)};
             }
-            if (const auto again = has_own_values || options_.breaker <= 0 ? std::nullopt : fails_again(params, history.trials, options_.breaker_counts)) {
+            if (const auto again =
+                    has_own_values || options_.breaker <= 0 ? std::nullopt : fails_again(params, history.trials, options_.breaker_counts)) {
                 ++failing;
                 if (round + 1 < options_.max_rejections) continue;
                 exhausted_ = again;

@@ -57,15 +57,13 @@ public:
     struct Wanted {
         std::int64_t trials = 0;
         std::int64_t own_running = 0;
-        std::optional<std::int64_t> own_trials{};  ///< TuneOptions::own_trials
     };
     /// Begins an enqueued or a new trial. Returns nullopt when the wanted number is done or running, other processes' trials included.
     /// After such an answer it does not ask the store again for a short time.
     [[nodiscard]] std::optional<std::int64_t> begin_trial(const Wanted& wanted);
     /// False if it is known without asking the store that no trial can be begun.
     [[nodiscard]] bool may_begin(const Wanted& wanted) const {
-        const bool enough = wanted.own_trials ? own_done_ + wanted.own_running >= *wanted.own_trials
-                                              : done_ + wanted.own_running >= wanted.trials;
+        const bool enough = own_trials_ ? own_done_ + wanted.own_running >= *own_trials_ : done_ + wanted.own_running >= wanted.trials;
         if (enough) return false;
         return !since_refusal_ || since_refusal_->seconds() >= refusal_holds_seconds;
     }
@@ -126,7 +124,7 @@ private:
     static constexpr double refusal_holds_seconds = 0.2;
 
     [[nodiscard]] std::optional<std::int64_t> run_id() const { return run_ ? std::optional{run_->id} : std::nullopt; }
-    [[nodiscard]] static Quota quota(const Wanted& wanted);
+    [[nodiscard]] Quota quota(const Wanted& wanted) const;
     std::optional<std::int64_t> take_in(std::optional<Trial> begun);
     void recount();
 
@@ -143,7 +141,8 @@ private:
     std::vector<std::int64_t> left_behind_;  ///< trials_left_behind, as of the latest reading
     bool others_run_ = false;                ///< true if other processes run trials, as of the latest reading
     std::int64_t done_ = 0;
-    std::int64_t own_done_ = 0;  ///< trials that this run has finished and that count
+    std::optional<std::int64_t> own_trials_;  ///< TuneOptions::own_trials
+    std::int64_t own_done_ = 0;               ///< trials that this run has finished and that count
     bool told_misprediction_ = false;
     std::vector<std::string> noted_;     ///< texts that the observer was told of by note_once
     std::vector<std::string> given_up_;  ///< pairs of source and family that the observer was told of

@@ -31,7 +31,7 @@ public:
             if (options_.stop_requested && options_.stop_requested()) return true;
             if (breaker_.trip()) break;
             if (options_.time_seconds && watch.seconds() >= *options_.time_seconds) break;
-            if (const auto number = begin_live({.trials = options_.trials, .own_trials = options_.own_trials}, books_, options_, observer_)) run_trial(*number, objective);
+            if (const auto number = begin_live({.trials = options_.trials}, books_, options_, observer_)) run_trial(*number, objective);
             else sleep_seconds(0.1);  // other processes run the missing ones
             books_.heartbeat();
             observer_.idle();

@@ -87,9 +87,7 @@ private:
         }
     }
 
-    [[nodiscard]] Bookkeeping::Wanted wanted() const {
-        return {.trials = options_.trials, .own_running = std::ssize(running_), .own_trials = options_.own_trials};
-    }
+    [[nodiscard]] Bookkeeping::Wanted wanted() const { return {.trials = options_.trials, .own_running = std::ssize(running_)}; }
     /// Returns false if no trial is left to begin.
     bool begin_trial() {
         if (!books_.may_begin(wanted()) || admission_.nothing_left()) return false;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "gpu/operators/operator_table.hpp"
-#include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/allocator/allocation_trace.hpp"
+#include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/meta/autocast.hpp"

@@ -61,12 +61,15 @@ int run_supervised(StudyArguments arguments, const RunOptions& options) {
 /// Throws Error for what has no effect on trials that have no process of their own.
 void require_runs_in_program(const StudyArguments& arguments, bool is_program) {
     if (!is_program)
-        throw Error{Errc::usage, "--isolation none: it is for a program that calls study.optimize: hpo-tune run --isolation none -- python train.py"};
-    for (const char* word : {"workers", "threads", "device-memory", "min-free", "target-share", "worker-trials", "attempt-time", "silence-time",
-                             "guard", "recovery"}) {
+        throw Error{Errc::usage,
+                    "--isolation none: it is for a program that calls study.optimize: hpo-tune run --isolation none -- python train.py"};
+    for (const char* word : {"workers", "threads", "device-memory", "min-free", "target-share", "worker-trials", "attempt-time",
+                             "silence-time", "guard", "recovery"}) {
         if (arguments.words.contains(word))
-            throw Error{Errc::usage, "--" + std::string{word} +
-                                         ": has no effect with --isolation none, because a trial then has no process of its own; leave out one of the two"};
+            throw Error{
+                Errc::usage,
+                "--" + std::string{word} +
+                    ": has no effect with --isolation none, because a trial then has no process of its own; leave out one of the two"};
     }
 }
 
@@ -144,9 +147,10 @@ void add_run(CLI::App& app, Actions& actions) {
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     auto isolation = std::make_shared<std::string>("process");
     command
-        ->add_option("--isolation", *isolation,
-                     "of -- PROGRAM: process (default), a process for each trial; none: trials run in the program, one at a time, without a "
-                     "plan of memory")
+        ->add_option(
+            "--isolation", *isolation,
+            "of -- PROGRAM: process (default), a process for each trial; none: trials run in the program, one at a time, without a "
+            "plan of memory")
         ->type_name("process|none");
     command->add_flag("--rehearse", options->rehearse,
                       "with --card: nothing is computed or kept; says what would run out of memory, and what would be shrunk");

@@ -70,8 +70,7 @@ void Progress::study_opened(const Study& study, const std::vector<Trial>& trials
     const auto done = static_cast<std::int64_t>(counts_.ended());
     const std::size_t interrupted = counts_.interrupted;
     const std::size_t open = counts_.running + counts_.waiting;
-    std::string text =
-        "study " + study.name + ": " + std::to_string(done) + (is_endless ? "" : " of " + std::to_string(wanted)) + " done";
+    std::string text = "study " + study.name + ": " + std::to_string(done) + (is_endless ? "" : " of " + std::to_string(wanted)) + " done";
     if (interrupted > 0)
         text += ", " + std::to_string(interrupted) + (interrupted == 1 ? " interrupted one does" : " interrupted ones do") + " not count";
     if (open > 0) text += ", " + std::to_string(open) + " running or waiting";

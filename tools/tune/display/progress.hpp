@@ -122,10 +122,10 @@ private:
     std::map<std::int64_t, Running> running_;
     std::int64_t finished_here_ = 0;
     std::int64_t counted_here_ = 0;  ///< of these, those that count
-    std::int64_t paced_ = 0;       ///< finished trials of the study whose time is known, earlier runs' too
-    double paced_seconds_ = 0;     ///< of all of them
-    std::int64_t last_step_ = -1;  ///< of the longest complete trial
-    std::int64_t first_step_ = 0;  ///< of the complete trials
+    std::int64_t paced_ = 0;         ///< finished trials of the study whose time is known, earlier runs' too
+    double paced_seconds_ = 0;       ///< of all of them
+    std::int64_t last_step_ = -1;    ///< of the longest complete trial
+    std::int64_t first_step_ = 0;    ///< of the complete trials
     AttemptTimes times_;
     std::set<std::string, std::less<>> dropped_;  ///< attributes of which a note was given
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -32,7 +32,7 @@ struct OptimizeCall {
     std::string state_note;  ///< which of the program's variables the objective changes
     std::int64_t jobs = 1;
     bool one_worker = false;  ///< its sampler may need the value of the latest trial
-    bool catches = false;  ///< it names exceptions that end no study
+    bool catches = false;     ///< it names exceptions that end no study
     bool forks = false;
     std::string why_not;      ///< it cannot fork
     std::string fork_socket;  ///< on which it takes requests for a child

@@ -15,8 +15,8 @@
 
 namespace hpo::tune {
 
-/// Runs attempts inside of the program that has called optimize, one at a time (--isolation none). Nothing limits them, and nothing measures
-/// their memory. An attempt that ends the process ends the study.
+/// Runs attempts inside of the program that has called optimize, one at a time (--isolation none). Nothing limits them, and nothing
+/// measures their memory. An attempt that ends the process ends the study.
 ///
 /// Thread safety: none.
 class ProgramExecutor final : public Executor {

@@ -49,7 +49,8 @@ worker::Descriptor listening_at(const std::string& path) {
     return socket;
 }
 
-/// The variables of the program. Its threads are limited to one if it forks: a pool of threads that was started before is dead in the child.
+/// The variables of the program. Its threads are limited to one if it forks: a pool of threads that was started before is dead in the
+/// child.
 worker::Environment environment_of(const std::string& socket, bool forks) {
     worker::Environment environment = worker::inherited_environment();
     worker::set_variable(environment, "PYTHONPATH", python_path(worker::variable(environment, "PYTHONPATH")));

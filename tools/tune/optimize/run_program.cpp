@@ -71,13 +71,12 @@ std::string unused_name(const Settings& settings, const std::string& wanted) {
 
 StudyArguments arguments_of(StudyArguments arguments, OptimizeCall& call) {
     arguments.script = shown_program(arguments.program);
-    arguments.accept_changed_options = true;  // another argument of the program is no other study
+    arguments.accept_changed_options = true;                   // another argument of the program is no other study
     if (!call.seed) call.seed = std::random_device{}() >> 1U;  // an unseeded sampler of Optuna draws anew in each study, too
     if (call.one_worker && arguments.words.insert({"workers", "1"}).second)
         call.sampler_note += ", with one worker, because it may need the value of the latest trial: --workers says another number";
     if (!call.store.empty()) arguments.words.insert_or_assign("store", call.store);
-    const std::string name =
-        script_name(arguments, call.study.empty() ? name_of_program(arguments.script) : call.study);
+    const std::string name = script_name(arguments, call.study.empty() ? name_of_program(arguments.script) : call.study);
     arguments.script_text = script_text(call, arguments.program, name);
     if (call.store.empty() && call.copy_of.empty() && !arguments.words.contains("study"))
         arguments.script_text = script_text(call, arguments.program, unused_name(Settings{arguments}, name));

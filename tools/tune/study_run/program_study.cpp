@@ -61,7 +61,8 @@ void StudyRun::start_program() {
         ::setenv(name.c_str(), value.c_str(), 1);
     ::setenv("HPO_OBJECTIVES", std::to_string(settings_.directions().size()).c_str(), 1);
     if (settings_.arguments().in_program)
-        note("--isolation none: trials run in the program, one at a time; their memory is not planned, and one that crashes ends the study");
+        note(
+            "--isolation none: trials run in the program, one at a time; their memory is not planned, and one that crashes ends the study");
     else if (!call_.forks) note("each attempt runs the program anew, since it cannot fork: " + call_.why_not);
     for (const std::string& text : notes_of(call_, settings_.text("store"))) note(text);
     if (settings_.text("sampler") == program_policy) policies_.sampler = registry::AnySampler{ProgramSampler{*front_}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "tune/optimize/program_executor.hpp"
 #include "tune/study_run/study_run.hpp"
+#include "tune/optimize/program_executor.hpp"
 
 #include <unistd.h>
 

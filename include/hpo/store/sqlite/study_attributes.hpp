@@ -16,7 +16,8 @@ namespace hpo::store::inline sqlite {
     return connection.write([&] {
         std::optional<std::string> present;
         {
-            Rows row = connection.query("SELECT value_json FROM study_system_attributes WHERE study_id = ?1 AND \"key\" = ?2", study_id, key);
+            Rows row =
+                connection.query("SELECT value_json FROM study_system_attributes WHERE study_id = ?1 AND \"key\" = ?2", study_id, key);
             if (row.next()) present = row.text(0);
         }
         if (present != expected) return false;

@@ -23,7 +23,8 @@ HPO_INLINE Bookkeeping::Bookkeeping(Store& store, const std::string& name, const
       observer_{observer},
       study_{store.open_study(name, options.directions, options.open)},
       same_program_{options.same_program},
-      constraints_after_end_{options.constraints_after_end} {
+      constraints_after_end_{options.constraints_after_end},
+      own_trials_{options.own_trials} {
     if (options.run) {
         store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds);
         run_ = store_.begin_run(study_.id, *options.run);
@@ -194,8 +195,10 @@ HPO_INLINE void Bookkeeping::checkpointed(std::int64_t number, std::int64_t step
     store_.begin_attempt(current, current.attempts.back());
 }
 
-HPO_INLINE Quota Bookkeeping::quota(const Wanted& wanted) {
-    return {.trials = wanted.own_trials ? endless_trials : wanted.trials, .own_running = wanted.own_running, .grace_seconds = store::heartbeat_grace_seconds};
+HPO_INLINE Quota Bookkeeping::quota(const Wanted& wanted) const {
+    return {.trials = own_trials_ ? endless_trials : wanted.trials,
+            .own_running = wanted.own_running,
+            .grace_seconds = store::heartbeat_grace_seconds};
 }
 
 HPO_INLINE std::optional<std::int64_t> Bookkeeping::take_in(std::optional<Trial> begun) {

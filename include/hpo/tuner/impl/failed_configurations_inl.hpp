@@ -18,7 +18,7 @@
 namespace hpo::tuner {
 
 HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials,
-                                                   const std::function<bool(const Failure&)>& counts) {
+                                                  const std::function<bool(const Failure&)>& counts) {
     std::map<std::string, std::int64_t> failures;  // by signature
     std::optional<std::string> why;
     for (const Trial& trial : trials) {  // most trials end well, and their parameters need not be compared
