@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Trials a second of an objective that does nothing: Optuna alone in one process, and the same program under hpo, each trial in a process.
+"""Trials a second of an objective that does nothing: Optuna alone in one process, and the same program under hpo, with and without a process
+for each trial.
 
     optimize_speed.py HPO_TUNE [TRIALS=300] [ROUNDS=3]
 
@@ -38,14 +39,15 @@ def main():
     trials = int(sys.argv[2]) if len(sys.argv) > 2 else 300
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
     under_hpo = [tune, "run", "--progress", "none", "--workers"]
-    ways = {"Optuna alone": [], "hpo, 1 worker": [*under_hpo, "1", "--"], "hpo, 2 workers": [*under_hpo, "2", "--"]}
+    here = [tune, "run", "--progress", "none", "--isolation", "none", "--"]
+    ways = {"Optuna alone": [], "hpo, 1 worker": [*under_hpo, "1", "--"], "hpo, 2 workers": [*under_hpo, "2", "--"], "hpo, in the program": here}
     with tempfile.TemporaryDirectory(dir=os.getcwd()) as folder:
         os.chdir(folder)
         with open("program.py", "w", encoding="utf-8") as file:
             file.write(PROGRAM)
         for number in range(rounds):
             for name, words in ways.items():
-                print(f"{name:15} {rate(words, f'{number}-{len(name)}.db', trials):7.1f} trials/s", flush=True)
+                print(f"{name:20} {rate(words, f'{number}-{len(name)}.db', trials):7.1f} trials/s", flush=True)
         os.chdir("..")
 
 

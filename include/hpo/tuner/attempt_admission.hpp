@@ -58,8 +58,7 @@ public:
         try {
             for (int round = 0; round < options_.max_rejections; ++round) {
                 ParamSet params = draw(space_, TrialContext{number, history}, options_.fixed, round, round);
-                exhausted_ = fails_again(params, history.trials, options_.breaker_counts);
-                if (exhausted_) continue;
+                if ((exhausted_ = fails_again(params, history.trials, options_.breaker_counts))) continue;
                 ahead_ = Ahead{number, round, std::move(params)};
                 return false;
             }
