@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import time
-from typing import Callable, List, NoReturn, Optional, Set
+from typing import Callable, List, NoReturn, Optional, Set, Tuple
 
 from . import _copy, _pages, _request, _reseed, _signals, _turns_of_threads
 from ._keeper import Keeper, Standby
@@ -29,13 +29,23 @@ _IDLE_SECONDS = 0.05  # a keeper that waits takes a request within this time
 
 def why_not() -> str:
     """Why this process cannot be copied safely. Empty if it can."""
+    return _why_not()[0]
+
+
+def why_not_with_names() -> str:
+    """The same, with the names of the threads, so that a person can find who starts them."""
+    reason, names = _why_not()
+    return f"{reason} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})" if names else reason
+
+
+def _why_not() -> Tuple[str, List[str]]:
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
     if cuda is not None and cuda.is_initialized():
-        return "CUDA is initialised"
+        return "CUDA is initialised", []
     working = [each.name for each in _turns_of_threads.threads_that_work()]
     if working:
-        return f"{_counted(working)} besides the one that calls optimize"
+        return f"{len(working)} {'thread runs' if len(working) == 1 else 'threads run'} besides the one that calls optimize", working
     end = time.monotonic() + _ENDING_SECONDS
     try:
         of_libraries = _threads_of_libraries()
@@ -43,18 +53,17 @@ def why_not() -> str:
             time.sleep(0.002)
             of_libraries = _threads_of_libraries()
     except OSError:
-        return "/proc is not there, so its threads cannot be counted"
-    return f"{_counted(of_libraries)}, of a library" if of_libraries else ""
-
-
-def _counted(names: List[str]) -> str:
-    """``thread 'a' runs``, ``3 threads run, such as 'a'``: so that a person can find who starts them."""
-    return f"thread {names[0]!r} runs" if len(names) == 1 else f"{len(names)} threads run, such as {names[0]!r},"
+        return "/proc is not there, so its threads cannot be counted", []
+    if of_libraries:
+        count = len(of_libraries)
+        return f"{count} {'thread of a library runs' if count == 1 else 'threads of a library run'}", of_libraries
+    return "", []
 
 
 def _threads_of_libraries() -> List[str]:
     """Names of the threads that Python does not know, without those that survive a fork. Raises OSError if /proc is not there."""
-    known = {str(each.native_id) for each in threading.enumerate()}
+    # Before Python 3.13 a thread object has the identifier of before the last fork.
+    known = {str(each.native_id) for each in threading.enumerate()} | {str(threading.get_native_id())}
     names = []
     for task in os.listdir("/proc/self/task"):
         if task in known:
@@ -164,7 +173,7 @@ class Copies:
             os._exit(status)
 
     def _note_threads(self) -> None:
-        reason = why_not()
+        reason = why_not_with_names()
         if reason and reason != self._noted:
             print(f"hpo: since optimize began, {reason}. A copy of this process may hang; start them inside of the objective", file=sys.stderr)
         self._noted = reason

@@ -359,7 +359,7 @@ def leave() -> NoReturn:
 
 def why_not_fork() -> str:
     """Why the trials of this process cannot be copies of it. Empty if they can."""
-    return _fork.why_not()
+    return _fork.why_not_with_names()
 
 
 def run(connection: Connection, opening: Dict[str, Any], handler: Handler) -> None:

@@ -305,7 +305,7 @@ class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc
         self._require_one_objective("should_prune")
         answer = self._asked()
         if answer is not None:
-            return answer
+            return bool(answer)
         trial = self._cached_frozen_trial
         trial.intermediate_values = {**trial.intermediate_values, **self._reported}
         return bool(self.study.pruner.prune(self.study, trial))

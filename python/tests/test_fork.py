@@ -355,7 +355,7 @@ class Forks(unittest.TestCase):
 
     def test_threads_of_libraries_are_named_and_those_that_survive_a_fork_count_for_nothing(self):
         program = """
-            import _thread, ctypes, time
+            import _thread, ctypes, os, time
             from hpo import _fork
 
             named = []
@@ -371,10 +371,14 @@ class Forks(unittest.TestCase):
                 while len(named) < count:
                     time.sleep(0.001)
 
+            copy = os.fork()
+            if copy == 0:
+                os._exit(0 if _fork.why_not() == "" else 1)
+            assert os.waitpid(copy, 0)[1] == 0
             start(b"jemalloc_bg_thd")
             assert _fork.why_not() == "", _fork.why_not()
             start(b"pool of a lib")
-            assert _fork.why_not() == "thread 'pool of a lib' runs, of a library", _fork.why_not()
+            assert _fork.why_not_with_names() == "1 thread of a library runs (pool of a lib)", _fork.why_not_with_names()
         """
         run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -404,8 +408,9 @@ class Forks(unittest.TestCase):
                 pool.submit(together.wait).result()  # now both threads are there
                 assert pool.submit(_fork.why_not).result() == ""  # the other one is idle
                 pool.submit(busy.wait)
-                assert "ThreadPoolExecutor" in pool.submit(_fork.why_not).result()
+                told = pool.submit(_fork.why_not_with_names).result()
                 busy.set()
+                assert "ThreadPoolExecutor" in told, told
         """
         run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -423,10 +428,11 @@ class Forks(unittest.TestCase):
             end = threading.Event()
             first = threading.Thread(target=end.wait, name="first")
             first.start()
-            assert _fork.why_not() == "thread 'first' runs besides the one that calls optimize", _fork.why_not()
+            assert _fork.why_not() == "1 thread runs besides the one that calls optimize", _fork.why_not()
+            assert _fork.why_not_with_names() == _fork.why_not() + " (first)", _fork.why_not_with_names()
             threading.Thread(target=end.wait, name="second").start()
-            told = _fork.why_not()
-            assert told.startswith("2 threads run, such as '") and told.endswith("', besides the one that calls optimize"), told
+            told = _fork.why_not_with_names()
+            assert told in [f"2 threads run besides the one that calls optimize ({names})" for names in ("first, second", "second, first")], told
             end.set()
         """
         run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)

@@ -123,7 +123,7 @@ class Named(FrontTest):
         """, "objective", "--trials", "2")
         self.assertEqual([each["said"][-1] for each in ran.attempts], [{"value": 5}] * 2)
         self.assertFalse(ran.opening["forks"])
-        self.assertRegex(ran.opening["why_not"], r"^thread 'Thread-1.*' runs besides")
+        self.assertRegex(ran.opening["why_not"], r"^1 thread runs besides the one that calls optimize \(Thread-1.*\)$")
 
     def test_what_cannot_work_is_one_error(self):
         program = """

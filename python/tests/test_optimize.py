@@ -506,7 +506,7 @@ class Studies(FrontTest):
             print(len(study.trials))
         """)
         self.assertEqual(ran.output, "2\n")
-        self.assertEqual(ran.errors.count("hpo: since optimize began, thread 'Thread-1"), 1, ran.errors)
+        self.assertEqual(ran.errors.count("hpo: since optimize began, 1 thread runs"), 1, ran.errors)
 
     def test_the_samplers_own_draws_come_from_one_process(self):
         ran = self.run_program("""

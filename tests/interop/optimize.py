@@ -4,6 +4,8 @@
 
     optimize.py HPO_TUNE EXPECTED_OPTUNA SCENARIO
 """
+import glob
+import importlib.util
 import json
 import os
 import re
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import shutil
 import warnings
 
 import optuna
@@ -742,6 +745,33 @@ print("after")
     assert "--sampler: unknown sampler 'tpee'" in checked(program.format(""), "--sampler", "tpee", status=2).error
 
 
+JOURNAL = """
+import os, signal, sys, warnings
+warnings.simplefilter("ignore")
+try:
+    from optuna.storages.journal import JournalFileBackend
+except ImportError:  # Optuna before 4
+    from optuna.storages import JournalFileStorage as JournalFileBackend
+from optuna.storages import JournalStorage
+def journal():
+    return JournalStorage(JournalFileBackend("journal.log"))
+class Killed(JournalStorage):
+    left = int(sys.argv[1])
+    def create_new_trial(self, study_id, template_trial=None):
+        if template_trial is not None:
+            Killed.left -= 1
+            if Killed.left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().create_new_trial(study_id, template_trial)
+study = optuna.create_study(study_name="j", storage=Killed(JournalFileBackend("journal.log")), load_if_exists=True)
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+there = optuna.load_study(study_name="j", storage=journal()).trials
+print("counts", json.dumps([len(study.trials), len(there), len({trial.params["x"] for trial in there})]))
+print("ends", json.dumps(sorted([trial.value, str(trial.datetime_start), str(trial.datetime_complete)] for trial in there)
+                         == sorted([trial.value, str(trial.datetime_start), str(trial.datetime_complete)] for trial in study.trials)))
+"""
+
+
 def a_journal_goes_on_and_has_each_trial_also_if_the_program_is_killed():
     for count in (3, 6):
         ran = run(JOURNAL, arguments=["0"])
@@ -759,6 +789,39 @@ def a_journal_goes_on_and_has_each_trial_also_if_the_program_is_killed():
     ran = run(JOURNAL, arguments=["0"])
     total = len(optuna.load_study(study_name="j", storage=storage("hpo.db")).trials)
     assert ran.said("counts")[:2] == [total, total] and ran.said("ends"), ran.out
+
+
+class Postgres:
+    """A server of PostgreSQL for a test, with a socket in a folder and no port. Ends the test with 77 if PostgreSQL or its driver is not there."""
+
+    def __init__(self, folder):
+        programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+        if not programs or importlib.util.find_spec("psycopg2") is None:
+            print("skipped: needs PostgreSQL and psycopg2")
+            sys.exit(77)
+        self.folder, self.programs = folder, programs[-1]
+        self.user = ["setpriv", "--reuid=postgres", "--clear-groups", "--"] if os.getuid() == 0 else []
+        os.chmod(folder, 0o755)
+        self.data = os.path.join(folder, "postgres")
+        os.mkdir(self.data)
+        if self.user:
+            shutil.chown(self.data, "postgres")
+        self.url = f"postgresql+psycopg2://hpo@/postgres?host={self.data}"
+
+    def call(self, program, *words):
+        subprocess.run(
+            [*self.user, os.path.join(self.programs, program), "-D", os.path.join(self.data, "d"), *words],
+            check=True, timeout=60, stdout=subprocess.DEVNULL, cwd=self.data,
+        )
+
+    def __enter__(self):
+        self.call("initdb", "-U", "hpo", "-A", "trust", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
+        settings = f"-c listen_addresses='' -c unix_socket_directories='{self.data}' -c fsync=off"
+        self.call("pg_ctl", "-l", os.path.join(self.data, "log"), "-w", "-t", "50", "-s", "-o", settings, "start")
+        return self.url
+
+    def __exit__(self, *_):
+        self.call("pg_ctl", "-m", "immediate", "-w", "-s", "stop")
 
 
 def a_study_in_postgresql_has_each_trial_there():
@@ -825,7 +888,7 @@ print("again", json.dumps(len(study.trials)))
     ran = run(program)
     assert ran.said("states") == ["COMPLETE"] * 4 and ran.said("again") == 5, ran.out + ran.error
     for words in ("the program raised FileExistsError: [Errno 17] File exists: 'runs/exp1' at ", "program.py:5 when it was started again",
-                  "because thread 'a logger' runs besides the one that calls optimize", "so Optuna runs this study itself"):
+                  "because 1 thread runs besides the one that calls optimize (a logger)", "so Optuna runs this study itself"):
         assert ran.error.count(words) == 1, (words, ran.error)
     assert "program ended and did not call" not in ran.error and "Traceback" not in ran.error, ran.error
     os.rmdir("runs/exp1")  # the same program where the folder is no obstacle runs with hpo
