@@ -218,6 +218,7 @@ class _Call(_front.Handler):
             "forks": not why_not,
             "why_not": why_not,
             "fork_socket": None,
+            "tells_reached": True,
         }
         state_note = _kept_state.note_of(self._objective)
         notes = {"sampler_note": sampler_note, "pruner_note": pruner_note, "state_note": state_note}

@@ -100,6 +100,7 @@ OptimizeCall optimize_call(const Json& message) {
     call.forks = truth_of(message, "forks");
     call.why_not = text_of(message, "why_not");
     call.fork_socket = text_of(message, "fork_socket");
+    call.tells_reached = truth_of(message, "tells_reached");
     call.says_ready = truth_of(message, "says_ready");
     if (call.forks && call.fork_socket.empty()) refuse("fork_socket", Json(nullptr), "a path");
     return call;

@@ -133,7 +133,7 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     while (auto call = front.next_call()) {
         std::optional<StudyRun> study;
         try {
-            if (const auto why = call->forks || arguments.in_program ? std::nullopt : front.why_not_again(*call)) {
+            if (const auto why = call->forks || !call->tells_reached || arguments.in_program ? std::nullopt : front.why_not_again(*call)) {
                 front.leave_to_optuna("the program " + *why + ". Each attempt would have to start it again, because " + call->why_not);
                 continue;
             }
