@@ -401,7 +401,7 @@ class OwnSampler:
             for each in trials
             if "grid_id" in each.system_attrs and sampler._same_search_space(each.system_attrs["search_space"])
         }
-        return len(points) >= sampler._n_min_trials
+        return len(points) >= int(sampler._n_min_trials)
 
     def draw(self, number: int, name: str, told: Dict[str, Any]) -> Any:
         """Draws one parameter. What the sampler raises is raised again each time."""
