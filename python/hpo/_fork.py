@@ -8,74 +8,32 @@ import os
 import select
 import socket
 import sys
-import threading
 import time
 from typing import Callable, List, NoReturn, Optional, Set, Tuple
 
-from . import _copy, _pages, _request, _reseed, _signals, _turns_of_threads
+from . import _copy, _pages, _request, _reseed, _signals, _threads
 from ._keeper import Keeper, Standby
 from ._request import Request
 
-# Threads of libraries that work in a copy of a process without the thread, by the names that the kernel has of them (15 characters).
-_SURVIVE_FORKS = frozenset(
-    (
-        "jemalloc_bg_thd",  # of jemalloc, which pyarrow and Polars have: it prepares for forks itself
-        "polars-ooc-clea",  # of Polars, from its import on: it removes files that Polars has moved out of memory
-    )
-)
-_ENDING_SECONDS = 0.3
 _IDLE_SECONDS = 0.05  # a keeper that waits takes a request within this time
 
 
 def why_not() -> str:
     """Why this process cannot be copied safely. Empty if it can."""
-    return _why_not()[0]
+    return _why_not(patient=True)[0]
 
 
-def why_not_with_names() -> str:
-    """The same, with the names of the threads, so that a person can find who starts them."""
-    reason, names = _why_not()
+def why_not_with_names(patient: bool = True) -> str:
+    """The same, with the names of the threads, so that a person can find who starts them. ``patient``: see _threads.missed."""
+    reason, names = _why_not(patient)
     return f"{reason} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})" if names else reason
 
 
-def _why_not() -> Tuple[str, List[str]]:
-    torch = sys.modules.get("torch")
-    cuda = getattr(torch, "cuda", None)
+def _why_not(patient: bool) -> Tuple[str, List[str]]:
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is not None and cuda.is_initialized():
         return "CUDA is initialised", []
-    working = [each.name for each in _turns_of_threads.threads_that_work()]
-    if working:
-        return f"{len(working)} {'thread runs' if len(working) == 1 else 'threads run'} besides the one that calls optimize", working
-    end = time.monotonic() + _ENDING_SECONDS
-    try:
-        of_libraries = _threads_of_libraries()
-        while of_libraries and time.monotonic() < end:  # a thread of Python that has just ended is still there for a moment
-            time.sleep(0.002)
-            of_libraries = _threads_of_libraries()
-    except OSError:
-        return "/proc is not there, so its threads cannot be counted", []
-    if of_libraries:
-        count = len(of_libraries)
-        return f"{count} {'thread of a library runs' if count == 1 else 'threads of a library run'}", of_libraries
-    return "", []
-
-
-def _threads_of_libraries() -> List[str]:
-    """Names of the threads that Python does not know, without those that survive a fork. Raises OSError if /proc is not there."""
-    # Before Python 3.13 a thread object has the identifier of before the last fork.
-    known = {str(each.native_id) for each in threading.enumerate()} | {str(threading.get_native_id())}
-    names = []
-    for task in os.listdir("/proc/self/task"):
-        if task in known:
-            continue
-        try:
-            with open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as file:
-                name = file.read().rstrip("\n")
-        except OSError:  # it has ended
-            continue
-        if name not in _SURVIVE_FORKS:
-            names.append(name)
-    return names
+    return _threads.missed(patient)
 
 
 class Copies:
@@ -173,6 +131,9 @@ class Copies:
             os._exit(status)
 
     def _note_threads(self) -> None:
+        reason = why_not_with_names(patient=False)
+        if reason == self._noted:  # each fork asks, and most find nothing new
+            return
         reason = why_not_with_names()
         if reason and reason != self._noted:
             print(f"hpo: since optimize began, {reason}. A copy of this process may hang; start them inside of the objective", file=sys.stderr)
