@@ -16,7 +16,7 @@ import warnings
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from . import _channel
-from ._json import finite, line_of
+from ._json import as_read_again, finite, line_of
 
 
 class Attributes(Dict[str, Any]):
@@ -157,12 +157,8 @@ class Kept:
         if is_told and _is_plain(value):
             self._forget(number, name)
         elif not os.environ.get("HPO_PREDICTING"):
-            self._write(number, name, value if self.anything else self._as_in_a_database(value), must=not is_told)
+            self._write(number, name, value if self.anything else as_read_again(value), must=not is_told)
         return told
-
-    @staticmethod
-    def _as_in_a_database(value: Any) -> Any:
-        return json.loads(json.dumps(value, default=lambda each: each.tolist()))
 
     def _write(self, number: Optional[int], name: str, value: Any, must: bool) -> None:
         path = self._file_of(number, name)

@@ -44,7 +44,26 @@ class _Pipe:
         return self._identity is not None and self._look() == self._identity
 
 
-class Channel:
+class Speaker:
+    """What a trial speaks to hpo with."""
+
+    in_trial: bool
+
+    def say(self, said: Mapping[str, Any]) -> None:
+        """Tells something. Outside of hpo it does nothing."""
+        raise NotImplementedError
+
+    def request(self, said: Mapping[str, Any], seconds: Optional[float] = None) -> Optional[Dict[str, Any]]:
+        """Tells something that hpo answers, and waits for the answer. None if nobody can answer, or not within these seconds."""
+        raise NotImplementedError
+
+    def ask(self) -> Optional[bool]:
+        """Asks whether the program should end, and waits for the answer. None if nobody can answer."""
+        answer = self.request({"answer": True}, ANSWER_SECONDS)
+        return None if answer is None else answer.get("prune") is True
+
+
+class Channel(Speaker):
     """Writes lines to hpo and reads its answers. Thread safety: any number of threads."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -71,11 +90,6 @@ class Channel:
                 return
             while line:
                 line = line[os.write(self._report.descriptor, line) :]
-
-    def ask(self) -> Optional[bool]:
-        """Asks whether the program should end, and waits for the answer. None if nobody can answer."""
-        answer = self.request({"answer": True}, ANSWER_SECONDS)
-        return None if answer is None else answer.get("prune") is True
 
     def request(self, said: Mapping[str, Any], seconds: Optional[float] = None) -> Optional[Dict[str, Any]]:
         """Writes a line that hpo answers, and waits for the answer. None if nobody can answer, or not within these seconds."""
@@ -107,4 +121,4 @@ class Channel:
         return line
 
 
-channel = Channel(os.environ)
+channel: Speaker = Channel(os.environ)

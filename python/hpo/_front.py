@@ -139,9 +139,6 @@ class Loop:
                 self._answer(message)
             self._heard.extend(self._connection.hear())
 
-    def stop(self) -> None:
-        self._stop()
-
     def has_raised(self, number: int, error: BaseException) -> None:
         """The trial that runs in the program has raised this."""
         self._raised[number] = error
@@ -268,7 +265,7 @@ class Loop:
         try:
             told = ask()
             if self.handler.wants_to_stop():  # the sampler has no other proposal
-                self._stop()
+                self.stop()
         except Exception as error:
             told = {**without, "error": _words.text_of(error)}
             if op == "drawn":  # the objective gets it where it asks
@@ -295,7 +292,7 @@ class Loop:
         if ends and raised is not None:
             self._end_with(raised)
         elif self.handler.wants_to_stop():
-            self._stop()
+            self.stop()
         return constraints
 
     def _note_cost_of_processes(self) -> None:
@@ -319,7 +316,7 @@ class Loop:
             try:
                 said = json.loads(head)
                 if said.get("stop"):
-                    self._stop()
+                    self.stop()
                 self._took += said.get("took", 0.0)
                 if "imported" in said:
                     self._import(said["imported"].split())
@@ -334,9 +331,10 @@ class Loop:
     def _end_with(self, error: BaseException) -> None:
         if self._error is None:
             self._error = error
-        self._stop()
+        self.stop()
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """No further trial is wanted."""
         if not self._stop_said:
             self._stop_said = True
             self._connection.say({"op": "stop"})

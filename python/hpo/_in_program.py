@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ._front import Loop
 
 
-class _Channel:
-    """What ``hpo.report`` and the trial speak to in the program: the connection of the call of optimize."""
+class _Channel(_channel.Speaker):
+    """The connection of the call of optimize, for ``hpo.report`` and a trial in the program."""
 
     in_trial = True
 
@@ -27,10 +27,6 @@ class _Channel:
 
     def say(self, said: Mapping[str, Any]) -> None:
         self._say(said, False)
-
-    def ask(self) -> Optional[bool]:
-        answer = self.request({"answer": True})
-        return None if answer is None else answer.get("prune") is True
 
     def request(self, said: Mapping[str, Any], seconds: Optional[float] = None) -> Optional[Dict[str, Any]]:
         self._say(said, True)
@@ -106,7 +102,7 @@ def run(loop: Loop, message: Dict[str, Any]) -> None:
     errors = _Tee(sys.stderr)
     end: Dict[str, Any] = {"status": 1, "interrupted": True, "error": ""}
     try:
-        _channel.channel = _Channel(loop, trial)  # type: ignore[assignment]
+        _channel.channel = _Channel(loop, trial)
         with _variables(message["environment"]), contextlib.redirect_stderr(errors):
             status = loop.handler.run_here(_Here(loop, loop.words_path, trial))
         end = {"status": status, "error": errors.kept() if status != 0 else ""}

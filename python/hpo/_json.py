@@ -10,7 +10,7 @@ from typing import Any, Mapping
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """What JSON can hold of a number or an array of another library."""
     if hasattr(value, "tolist"):
         return value.tolist()
@@ -19,15 +19,20 @@ def plain(value: Any) -> Any:
 
 def line_of(said: Mapping[str, Any], longest: int) -> bytes:
     """What is said as one line of JSON. Raises TypeError or ValueError if hpo could not read it."""
-    line = json.dumps(said, default=plain).encode("ascii") + b"\n"
+    line = json.dumps(said, default=_plain).encode("ascii") + b"\n"
     if b"\\ud" in line:  # half a character, which Python makes of bytes that are no UTF-8
         try:
-            json.dumps(said, default=plain, ensure_ascii=False).encode("utf-8")
+            json.dumps(said, default=_plain, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError as error:
             raise ValueError(f"a text that is no valid Unicode: {error.object[max(0, error.start - 20) : error.end]!r}") from None
     if len(line) > longest:
         raise ValueError(f"{len(line)} bytes in one line; hpo reads at most {longest}")
     return line
+
+
+def as_read_again(value: Any) -> Any:
+    """The value as it comes back from a database: arrays as lists. NaN and infinities stay. Raises TypeError for what JSON cannot hold."""
+    return json.loads(json.dumps(value, default=_plain))
 
 
 def finite(value: Any) -> Any:

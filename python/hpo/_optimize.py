@@ -241,9 +241,7 @@ class _Call(_front.Handler):
 
     def run_trial(self, words: _words.Words) -> int:
         self._optuna.enter_trial(self._study, self._url, words)
-        count = len(self._study.directions)
-        trial = self._optuna.Trial(self._optuna.KINDS, self._study, words, count > 1)
-        return _objective.run(self._objective, trial, count, self._catch, words)
+        return self.run_here(words)
 
     def run_here(self, words: _words.Words) -> int:
         count = len(self._study.directions)
@@ -259,14 +257,14 @@ class _Call(_front.Handler):
             return {}
         self._optuna.look_anew(self._study)
         trial = self._optuna.frozen_trial(self._study, told["trial"])
-        constraints = self._sampler.finished(trial, self._is_own_sampler) if is_sampler_told else {}
-        ended = self._optuna.frozen_trial(self._study, told["trial"])
+        if is_sampler_told:
+            trial = self._sampler.finished(trial, self._is_own_sampler)
         if self._program_study is not None:  # before the callbacks, which may raise
-            self._program_study.write_back(ended)
+            self._program_study.write_back(trial)
         if not raises:  # Optuna calls none for a trial whose exception it raises
             for callback in self._callbacks:
-                callback(self._study, copy.deepcopy(ended))
-        return constraints
+                callback(self._study, copy.deepcopy(trial))
+        return self._sampler.constraints_of(trial)
 
     def wants_to_stop(self) -> bool:
         return bool(self._study._stop_flag)

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
 from . import _attributes, _kinds, _objective, _storages, _words
-from ._json import finite, plain
+from ._json import as_read_again, finite
 
 KINDS = _kinds.OptunaKinds()
 _kept: List[Any] = []  # storages that must not be closed: another process uses their connections
@@ -227,7 +227,7 @@ class _OpenedLater:
         self._storage: Any = None
 
     def set_trial_system_attr(self, trial_id: int, key: str, value: Any) -> None:
-        self.__getattr__("set_trial_system_attr")(trial_id, key, _as_json(value) if self.kept is not None and self.kept.anything else value)
+        self.__getattr__("set_trial_system_attr")(trial_id, key, as_read_again(value) if self.kept is not None and self.kept.anything else value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # copy and pickle ask for these before there is anything
@@ -268,11 +268,6 @@ def release_connections(study: Any) -> None:
     engine = getattr(_storages.backend_of(study._storage), "engine", None)
     if engine is not None:
         engine.dispose()
-
-
-def _as_json(value: Any) -> Any:
-    """The value as it comes back from a file: arrays as lists."""
-    return json.loads(json.dumps(value, default=plain))
 
 
 def _without_what_json_cannot_hold(attributes: Dict[str, Any]) -> Dict[str, Any]:
@@ -431,8 +426,14 @@ class OwnSampler:
         """True if the sampler has a ``constraints_func``. It computes a trial's constraints even if another sampler has drawn for it."""
         return getattr(self._study.sampler, "_constraints_func", None) is not None
 
-    def finished(self, trial: Any, draws: bool) -> Dict[str, float]:
-        """Tells the sampler, and returns the constraints that it has computed. ``draws``: it is the one that draws for the trials."""
+    def constraints_of(self, trial: Any) -> Dict[str, float]:
+        """The constraints that the sampler has computed of a trial that has ended, by name."""
+        if not self.computes_constraints() or trial.state == optuna.trial.TrialState.FAIL:
+            return {}
+        return {str(index): float(each) for index, each in enumerate(trial.system_attrs.get("constraints") or ())}
+
+    def finished(self, trial: Any, draws: bool) -> Any:
+        """Tells the sampler, and returns the trial with what the sampler has stored of it. ``draws``: it draws for the trials."""
         study = self._study
         if draws and not self.has_begun(trial.number):
             self.begin(trial.number)  # Optuna lets it draw for enqueued trials, too
@@ -452,10 +453,7 @@ class OwnSampler:
         remember = getattr(study._storage, "_add_trials_to_cache", None)
         if remember is not None:
             remember(study._study_id, [ended])
-        if not self.computes_constraints() or trial.state == optuna.trial.TrialState.FAIL:
-            return {}
-        computed = ended.system_attrs.get("constraints")
-        return {} if computed is None else {str(index): float(each) for index, each in enumerate(computed)}
+        return ended
 
 
 def own_pruner_ends(study: Any, number: int) -> bool:
