@@ -22,6 +22,7 @@
 #include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/store/sqlite/run_rows.hpp"
 #include "hpo/store/sqlite/stored_logs.hpp"
+#include "hpo/store/sqlite/study_attributes.hpp"
 #include "hpo/store/sqlite/trial_writing.hpp"
 #include "hpo/store/store_rules.hpp"
 
@@ -78,10 +79,7 @@ HPO_INLINE void Sqlite::set_study_user_attribute(std::int64_t study_id, const st
 HPO_INLINE void Sqlite::set_study_system_attribute(std::int64_t study_id, const std::string& key, const std::string& json) {
     connection_->write([&] {
         require_study(study_id);
-        connection_->run(
-            "INSERT INTO study_system_attributes (study_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
-            "ON CONFLICT (study_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
-            study_id, valid_utf8(key), checked_json(place_, key, json));
+        write_study_system_attribute(*connection_, study_id, valid_utf8(key), checked_json(place_, key, json));
     });
 }
 
