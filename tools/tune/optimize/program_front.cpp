@@ -93,15 +93,10 @@ std::string own_place(const std::string& traceback) {
     std::string place;
     std::istringstream lines{traceback};
     for (std::string line; std::getline(lines, line);) {
-        const auto begin = line.find("File \"");
-        const auto end = line.find("\", line ");
-        if (begin == std::string::npos || end == std::string::npos || begin + 6 > end) continue;
-        const std::string file = line.substr(begin + 6, end - begin - 6);
-        const bool is_of_library = file.starts_with('<') || file.find("/lib/python") != std::string::npos ||
-                                   file.find("-packages/") != std::string::npos || file.find("/hpo/") != std::string::npos;
-        if (is_of_library) continue;
-        const std::size_t number = end + 8;
-        place = std::filesystem::path{file}.filename().string() + ":" + line.substr(number, line.find(',', number) - number);
+        const std::string full = hpo::detail::place_in_source(line);
+        const bool is_of_library = full.starts_with('<') || full.find("/lib/python") != std::string::npos ||
+                                   full.find("-packages/") != std::string::npos || full.find("/hpo/") != std::string::npos;
+        if (!full.empty() && !is_of_library) place = std::filesystem::path{full}.filename().string();
     }
     return place;
 }

@@ -64,7 +64,8 @@ public:
     /// Refuses the call, and lets Optuna run the study. The program tells the reason.
     void leave_to_optuna(const std::string& why);
     /// Starts the program once more up to this call, as each attempt will if the program cannot fork. Returns what went wrong, in words
-    /// that follow "the program"; nullopt if it has reached the call.
+    /// that follow "the program"; nullopt if it has reached the call. A failure holds for all later calls, which stand behind this one.
+    /// A success does not, because what the program does between the two may fail.
     [[nodiscard]] std::optional<std::string> why_not_again(const OptimizeCall& call);
     /// Says which study runs the call, and waits until the program is ready for it.
     void opened(const OptimizeCall& call, const std::string& store, const std::string& study);

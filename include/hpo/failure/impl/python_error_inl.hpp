@@ -73,8 +73,7 @@ HPO_INLINE std::optional<PythonError> exception_line(std::string_view line) {
                        .message = std::string{rest.substr(std::min<std::size_t>(rest.starts_with(": ") ? 2 : 1, rest.size()))}};
 }
 
-/// "train.py:12" of the line `  File "train.py", line 12, in load`. Empty for other lines.
-[[nodiscard]] HPO_INLINE std::string place_in_source(std::string_view line) {
+HPO_INLINE std::string place_in_source(std::string_view line) {
     constexpr std::string_view before = "File \"";
     constexpr std::string_view between = "\", line ";
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
