@@ -16,6 +16,7 @@
 #include "analyze/shown/rung_table.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "support/json.hpp"
+#include "support/study_attributes.hpp"
 #include "support/text.hpp"
 
 namespace hpo_analyze {
@@ -308,7 +309,7 @@ void oom(const Query& query, const OomOptions& options) {
     print_prediction(page, report);
     page.line();
     // Whoever ran the study has a program of that kind to put the rule into.
-    const Json options_of_trainer = json_attribute(data.study.system_attributes, "hpo:trainer_options");
+    const Json options_of_trainer = json_attribute(data.study.system_attributes, trainer_options_attribute);
     const bool is_program = options_of_trainer.is_object() && options_of_trainer.value("optimize", Json(false)) == true;
     const bool ours = !is_program && std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
     page.heading(ours ? "Rule (Lua)" : "Rule (Python, for the program that ran the study)");

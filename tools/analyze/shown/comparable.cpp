@@ -12,6 +12,7 @@
 
 #include "analyze/shown/objectives.hpp"
 #include "hpo/base/error.hpp"
+#include "support/study_attributes.hpp"
 
 namespace hpo_analyze {
 
@@ -74,7 +75,7 @@ std::string different_texts(std::span<const StudyData> compared, const TextOf& t
 }
 
 std::optional<std::string> trainer_of(const StudyData& data) {
-    const Json trainer = json_attribute(data.study.system_attributes, "hpo:trainer");
+    const Json trainer = json_attribute(data.study.system_attributes, trainer_attribute);
     return trainer.is_string() ? std::optional{trainer.get<std::string>()} : std::nullopt;
 }
 
@@ -82,13 +83,13 @@ std::optional<std::string> trainer_of(const StudyData& data) {
 void add_options(std::span<const StudyData> compared, std::vector<std::string>& notes) {
     std::set<std::string> names;
     for (const StudyData& data : compared) {
-        const Json options = json_attribute(data.study.system_attributes, "hpo:trainer_options");
+        const Json options = json_attribute(data.study.system_attributes, trainer_options_attribute);
         if (!options.is_object()) continue;
         for (const auto& [name, value] : options.items()) names.insert(name);
     }
     for (const std::string& name : names) {
         const std::string text = different_texts(compared, [&](const StudyData& data) -> std::optional<std::string> {
-            const Json options = json_attribute(data.study.system_attributes, "hpo:trainer_options");
+            const Json options = json_attribute(data.study.system_attributes, trainer_options_attribute);
             if (!options.is_object()) return std::nullopt;
             return options.contains(name) ? one_line_text(options[name]) : "not set";
         });

@@ -7,6 +7,7 @@
 
 #include "hpo/trainer/objectives.hpp"
 #include "support/metric_text.hpp"
+#include "support/study_attributes.hpp"
 
 namespace hpo_analyze {
 
@@ -16,7 +17,7 @@ namespace {
 
 /// The names that hpo-tune keeps: those of several objectives as one text, "loss, accuracy".
 std::vector<std::string> names_of_ours(const hpo::Study& study) {
-    const Json metric = json_attribute(study.system_attributes, "hpo:metric");
+    const Json metric = json_attribute(study.system_attributes, metric_attribute);
     if (!metric.is_string()) return {};
     std::string rest = metric.get<std::string>();
     std::vector<std::string> names;

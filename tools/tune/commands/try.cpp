@@ -14,6 +14,7 @@
 #include "hpo/trainer/plugin_loader.hpp"
 #include "hpo/worker/supervisor/metered_account.hpp"
 #include "support/options.hpp"
+#include "support/study_attributes.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/device/surroundings.hpp"
 #include "tune/display/foreground.hpp"
@@ -25,7 +26,7 @@ namespace {
 
 /// Throws bad_value where the study's trials ran with another trainer than the script has.
 void require_same_trainer(const Settings& settings, const Study& study, const std::string& which) {
-    const auto stored = study.system_attributes.find(trainer_attribute);
+    const auto stored = study.system_attributes.find(tools::trainer_attribute);
     const std::string& trainer = settings.description().trainer;
     if (stored == study.system_attributes.end() || stored->second == json_quote(trainer)) return;
     throw bad_value("--trial " + which, "trainer \"" + trainer + "\" in " + settings.arguments().script,

@@ -8,6 +8,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/snapshot.hpp"
+#include "support/study_attributes.hpp"
 #include "tune/settings/stored_study.hpp"
 
 namespace hpo::tune {
@@ -29,8 +30,8 @@ SameProgram read_same_program(const Settings& settings, const TrainerInfo& info,
         const std::vector<Study> studies = snapshot.studies();
         for (const Study& study : studies | std::views::reverse) {
             if (study.name == settings.text("study") || found.trials.size() >= SameProgram::most_trials) continue;
-            if (!has_attribute(study, trainer_attribute, json_quote(settings.description().trainer)) ||
-                !has_attribute(study, trainer_options_attribute, trainer_options_text(settings)))
+            if (!has_attribute(study, tools::trainer_attribute, json_quote(settings.description().trainer)) ||
+                !has_attribute(study, tools::trainer_options_attribute, trainer_options_text(settings)))
                 continue;
             std::vector<Trial> trials = snapshot.trials(study, {.reports = false});
             std::erase_if(trials, [](const Trial& trial) { return trial.attempts.empty() || !is_finished(trial.state); });

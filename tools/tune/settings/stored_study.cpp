@@ -21,6 +21,7 @@
 #include "hpo/store/sqlite/run_rows.hpp"
 #include "hpo/store/sqlite/study_attributes.hpp"
 #include "support/json.hpp"
+#include "support/study_attributes.hpp"
 
 namespace hpo::tune {
 
@@ -80,7 +81,7 @@ void require_room_for_store(const std::string& file, const store::PatienceOption
 }
 
 std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings) {
-    return {{{trainer_attribute, settings.description().trainer}, {metric_attribute, settings.metric_text()}}};
+    return {{{tools::trainer_attribute, settings.description().trainer}, {tools::metric_attribute, settings.metric_text()}}};
 }
 
 void require_same_identity(const Study& stored, const Settings& settings) {
@@ -100,7 +101,7 @@ std::string trainer_options_text(const Settings& settings) {
 void require_same_options(const Study& stored, const std::vector<Trial>& trials, const Settings& settings, const TrainerInfo& info) {
     const bool none_began = std::ranges::all_of(trials, [](const Trial& trial) { return trial.state == TrialState::waiting; });
     if (settings.arguments().accept_changed_options || none_began) return;
-    const auto kept = stored.system_attributes.find(trainer_options_attribute);
+    const auto kept = stored.system_attributes.find(tools::trainer_options_attribute);
     if (kept == stored.system_attributes.end()) return;
     const store::Json json = store::parse_json(kept->second);
     if (!json.is_object()) return;
@@ -137,11 +138,12 @@ void require_same_options(const Study& stored, const std::vector<Trial>& trials,
 void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info,
                           const store::PatienceOptions& patience) {
     const std::string text = trainer_options_text(settings);
-    if (settings.arguments().accept_changed_options) return store.set_study_system_attribute(stored.id, trainer_options_attribute, text);
-    const auto read = stored.system_attributes.find(trainer_options_attribute);
+    if (settings.arguments().accept_changed_options)
+        return store.set_study_system_attribute(stored.id, tools::trainer_options_attribute, text);
+    const auto read = stored.system_attributes.find(tools::trainer_options_attribute);
     const auto expected = read == stored.system_attributes.end() ? std::nullopt : std::optional{read->second};
     store::Connection connection{file, store::Connection::Options{.write = true, .immutable = false, .patience = patience}};
-    if (store::replace_study_attribute(connection, stored.id, trainer_options_attribute, expected, text)) return;
+    if (store::replace_study_attribute(connection, stored.id, tools::trainer_options_attribute, expected, text)) return;
     std::vector<Trial> trials;
     store.refresh(stored.id, trials);
     for (const Study& study : store.studies()) {

@@ -31,18 +31,14 @@ void require_writable_store(const std::string& file);
 /// Throws Error{store_unavailable} if the disk of a store stays full for as long as `patience` waits. Nothing is made.
 void require_room_for_store(const std::string& file, const store::PatienceOptions& patience);
 
-/// What a study keeps in its user attributes for all its trials, since values of different ones cannot be compared: key and value.
+/// What a study keeps in its system attributes for all its trials, since values of different ones cannot be compared: key and value.
 [[nodiscard]] std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings);
 
 /// Throws bad_value where the stored study has another trainer or metric than the script.
 void require_same_identity(const Study& stored, const Settings& settings);
 
-/// The options of the study's trainer as the study keeps them, in the system attribute `hpo:trainer_options`: JSON text.
+/// The options of the study's trainer as the study keeps them, in `tools::trainer_options_attribute`: JSON text.
 [[nodiscard]] std::string trainer_options_text(const Settings& settings);
-/// System attributes of a study: those of users are the program's.
-inline constexpr const char* trainer_attribute = "hpo:trainer";
-inline constexpr const char* metric_attribute = "hpo:metric";
-inline constexpr const char* trainer_options_attribute = "hpo:trainer_options";
 
 /// Throws bad_value where the stored study's trials have other options of the trainer than the script, unless that is accepted. An option
 /// that one of them leaves out has the trainer's standard. A study that does not tell its options, as those of earlier versions, and one

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "tune/study_run/study_run.hpp"
-#include "tune/optimize/program_executor.hpp"
 
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "support/terminal.hpp"
 #include "tune/display/observers.hpp"
 #include "tune/display/text.hpp"
+#include "tune/optimize/program_executor.hpp"
 #include "tune/prediction/same_program.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 #include "tune/settings/idle_options.hpp"
