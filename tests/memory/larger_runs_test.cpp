@@ -78,12 +78,18 @@ TEST_CASE("a plan that takes more is not at most as large") {
     CHECK(larger_than(others, asked({64}, plain)) == std::vector<double>{400});
 }
 
-TEST_CASE("a number that does not count may have any value up to the largest that was measured") {
+TEST_CASE("a number that does not count may have any value, also one beyond all that were measured") {
     const LargerRuns runs{{amount, amount}, {true, false}, {ran({64, 0.1}, 300), ran({32, 0.4}, 200)}};
-    CHECK(larger_than(runs, asked({50, 0.3})) == std::vector<double>{300});
-    CHECK(larger_than(runs, asked({50, 0.01})) == std::vector<double>{300});
-    CHECK(larger_than(runs, asked({50, 0.5})).empty());
-    CHECK(larger_than(runs, asked({50, absent})) == std::vector<double>{300});
+    for (const double rate : {0.3, 0.01, 0.5, absent}) CHECK(larger_than(runs, asked({50, rate})) == std::vector<double>{300});
+    CHECK(larger_than(runs, asked({65, 0.3})).empty());
+}
+
+TEST_CASE("a number that seemed not to count and ran a smaller network out of memory ends such conclusions") {
+    std::vector<LargerRuns::Run> seen{ran({64, 0.1}, 300), ran({32, 0.4}, 200)};
+    seen.push_back(ran_out({50, 2.0}, 400));
+    const LargerRuns runs{{amount, amount}, {true, false}, seen};
+    CHECK(larger_than(runs, asked({50, 3.0})).empty());
+    CHECK(larger_than(runs, asked({64, 0.1})) == std::vector<double>{300});
 }
 
 TEST_CASE("of an input of which less took more, nothing is concluded any more") {

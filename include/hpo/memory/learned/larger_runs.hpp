@@ -30,7 +30,7 @@ public:
     };
 
     LargerRuns() = default;
-    /// `counts` has an element for each kind. Of an input that does not count, the value must not be beyond all that were measured.
+    /// `counts` has an element for each kind. An input that does not count may have any value, also one beyond all that were measured.
     LargerRuns(std::vector<LawData::Kind> kinds, Inputs counts, std::vector<Run> runs);
 
     /// The measured runs that were at least as large, and that nothing contradicts. The one that took least is the first.
@@ -42,7 +42,6 @@ private:
 
     /// The inputs that count in which `run` is smaller. Nullopt if it is not at most as large.
     [[nodiscard]] std::optional<Inputs> smaller_in(const Run& run, const Run& other) const;
-    [[nodiscard]] bool is_within_measured(const Run& run) const;
     [[nodiscard]] bool is_contradicted(const Inputs& smaller, const Run& larger) const;
 
     std::vector<LawData::Kind> kinds_;

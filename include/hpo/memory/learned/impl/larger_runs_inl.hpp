@@ -51,7 +51,6 @@ HPO_INLINE LargerRuns::LargerRuns(std::vector<LawData::Kind> kinds, Inputs count
 
 HPO_INLINE std::vector<const LargerRuns::Run*> LargerRuns::larger_than(const Run& run) const {
     std::vector<const Run*> larger;
-    if (!is_within_measured(run)) return larger;
     for (const Run& other : measured_) {
         if (const auto smaller = smaller_in(run, other); smaller && !is_contradicted(*smaller, other)) larger.push_back(&other);
     }
@@ -72,18 +71,6 @@ HPO_INLINE std::optional<LargerRuns::Inputs> LargerRuns::smaller_in(const Run& r
         }
     }
     return smaller;
-}
-
-HPO_INLINE bool LargerRuns::is_within_measured(const Run& run) const {
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-        const double value = run.row[k];
-        if (counts_[k] || std::isnan(value)) continue;
-        const auto is_below = [&](const Run& other) { return other.row[k] <= value; };
-        const auto is_above = [&](const Run& other) { return other.row[k] >= value; };
-        if (!std::ranges::any_of(measured_, is_above)) return false;
-        if (kinds_[k] != LawData::Kind::amount && !std::ranges::any_of(measured_, is_below)) return false;
-    }
-    return true;
 }
 
 HPO_INLINE bool LargerRuns::is_contradicted(const Inputs& smaller, const Run& larger) const {
