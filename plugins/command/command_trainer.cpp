@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "attempt.hpp"
 #include "command_line.hpp"
 #include "hpo/core/device_word.hpp"
+#include "hpo/device/metered_device.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "hpo/worker/environment.hpp"
@@ -82,6 +84,18 @@ void limit_allocator(ProgramStart& start, const hpo::TrainerJob& job) {
     if (whole) limit_torch(start.environment, start.words, {.bytes = bytes, .of = *whole});
 }
 
+/// Tells a program on a CPU how much of the host's memory it may take, all in all.
+void limit_host_memory(ProgramStart& start, const hpo::TrainerJob& job) {
+    if (!hpo::is_cpu(job.plan.device)) return;
+    std::optional<std::int64_t> bytes = job.plan.cap_bytes;
+    if (!bytes && !job.metered_device.empty()) {
+        auto account = hpo::device::MeteredDevice::open(job.metered_device);
+        const hpo::device::Occupancy now = account.occupancy();
+        bytes = account.own_cap().value_or(now.capacity_bytes - now.used_bytes);
+    }
+    if (bytes) hpo::worker::set_variable(start.environment, "HPO_HOST_BYTES", std::to_string(*bytes));
+}
+
 /// Lets a program that calls study.optimize run one trial with the job's parameters, which nobody hears
 /// (docs/development/optimize-protocol.md).
 void start_alone(ProgramStart& start, const hpo::TrainerJob& job) {
@@ -149,6 +163,7 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progr
     const hpo::TrainerJob job = with_split_batch(asked, settings);
     ProgramStart start{.words = words_for(job, settings), .environment = environment_of(job)};
     limit_allocator(start, job);
+    limit_host_memory(start, job);
     if (settings.truth("optimize")) start.fork_socket = hpo::worker::variable(start.environment, "HPO_FORK_SOCKET").value_or("");
     Attempt attempt{start,
                     {.grace = std::chrono::milliseconds{settings.whole("grace_ms")},

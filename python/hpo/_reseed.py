@@ -11,8 +11,10 @@ has the numbers of the first one. HPO_SEED is not used: a program that seeds its
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
+from typing import Iterator
 
 
 def state_of_random() -> int:
@@ -30,3 +32,25 @@ def reseed(state: int, number: int) -> None:
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "manual_seed"):
         torch.manual_seed(random.Random(f"{torch.initial_seed()} {number}").getrandbits(63))
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """What runs in it draws random numbers that the program does not miss: its generators go on as if nothing had been drawn."""
+    python = random.getstate()
+    numpy = sys.modules.get("numpy.random")
+    numpys = numpy.get_state() if numpy is not None else None
+    torch = sys.modules.get("torch")
+    torch = torch if hasattr(torch, "get_rng_state") else None
+    torchs = torch.get_rng_state() if torch is not None else None
+    cards = torch.cuda.get_rng_state_all() if torch is not None and torch.cuda.is_initialized() else None
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        if numpy is not None:
+            numpy.set_state(numpys)
+        if torch is not None:
+            torch.set_rng_state(torchs)
+            if cards is not None:
+                torch.cuda.set_rng_state_all(cards)

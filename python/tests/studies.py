@@ -45,6 +45,23 @@ def python_with(*modules):
     raise unittest.SkipTest(f"no environment in build/venv-* has {', '.join(modules)}")
 
 
+def run_on_virtual_card(program, memory=None, **more):
+    """Runs a program with PyTorch on a virtual card of so many bytes. Skips the test if no environment has PyTorch for CUDA."""
+    python = python_with("torch")
+    card = TOOLS.parent / "lib/hpo/virtual_card"
+    major = subprocess.run(
+        [python, "-c", "import torch; print((torch.version.cuda or '').split('.')[0])"],
+        env=environment(), capture_output=True, text=True, timeout=120, check=True,
+    ).stdout.strip()
+    if not (card / f"libhpo_virtual_card_cuda{major}.so").exists():
+        raise unittest.SkipTest(f"{card} has no virtual card for CUDA {major or 'of this PyTorch'}")
+    size = {} if memory is None else {"HPO_VIRTUAL_CARD": f"name=small;capability=80;multiprocessors=108;memory={memory};context=0"}
+    return subprocess.run(
+        [SOURCES / "scripts/on-virtual-card", card, python, "-c", textwrap.dedent(program)],
+        env=environment(HPO_CUDA_MAJOR=major, **size, **more), capture_output=True, text=True, timeout=240, check=False,
+    )
+
+
 class StudyTest(unittest.TestCase):
     """A folder for each test, and studies in it."""
 

@@ -3,16 +3,14 @@
 
 import json
 import os
-import subprocess
 import sys
-import textwrap
 import threading
 import types
 import unittest
 from unittest import mock
 
 from heard import HeardTest
-from studies import SOURCES, TOOLS, environment, python_with, run_python
+from studies import run_on_virtual_card, run_python
 
 import hpo
 import hpo._share as share
@@ -205,18 +203,7 @@ class RealTorch(unittest.TestCase):
     """
 
     def test_the_figures_are_those_of_pytorch(self):
-        python = python_with("torch")
-        card = TOOLS.parent / "lib/hpo/virtual_card"
-        major = subprocess.run(
-            [python, "-c", "import torch; print((torch.version.cuda or '').split('.')[0])"],
-            env=environment(), capture_output=True, text=True, timeout=120, check=True,
-        ).stdout.strip()
-        if not (card / f"libhpo_virtual_card_cuda{major}.so").exists():
-            self.skipTest(f"{card} has no virtual card for CUDA {major or 'of this PyTorch'}")
-        run = subprocess.run(
-            [SOURCES / "scripts/on-virtual-card", card, python, "-c", textwrap.dedent(self.PROGRAM)],
-            env=environment(HPO_PARAMS="{}", HPO_DEVICE="cuda:0", HPO_CUDA_MAJOR=major), capture_output=True, text=True, timeout=240, check=False,
-        )
+        run = run_on_virtual_card(self.PROGRAM, HPO_PARAMS="{}", HPO_DEVICE="cuda:0")
         self.assertEqual(run.returncode, 0, run.stderr)
         lines = run.stdout.split("\n")
         [expected] = [line.split()[1:] for line in lines if line.startswith("@expected")]
