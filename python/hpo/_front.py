@@ -20,10 +20,6 @@ from ._connection import Connection
 from ._errors import HpoError
 from ._json import finite
 
-# Failures of memory, of the process or of the device. They are the reason why trials have processes of their own, so they end no study.
-_NEVER_END_THE_STUDY = frozenset(
-    "out_of_memory host_out_of_memory predicted_oom cuda_sticky cuda_transient hardware timeout crash killed lost_worker".split()
-)
 _TRIALS_UNTIL_COST_IS_KNOWN = 30
 
 
@@ -282,7 +278,7 @@ class Loop:
             return {}
         self._finished_trials += 1
         self._note_cost_of_processes()
-        ends = raised is not None and message["state"] == "fail" and message.get("kind") not in _NEVER_END_THE_STUDY
+        ends = raised is not None and message.get("ends_study") is True
         constraints: Dict[str, float] = {}
         try:
             constraints = self.handler.finished(message, ends)

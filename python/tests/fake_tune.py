@@ -302,7 +302,8 @@ class FakeTune:
                 if kind != "out_of_memory":
                     break
             self.store_finish(trial, state, attempt.values)
-            self.ask("finished", trial, state=state, kind=kind, message="")  # callbacks are called before the next trial begins
+            ends_study = state == "fail" and kind not in ("out_of_memory", "crash")
+            self.ask("finished", trial, state=state, kind=kind, message="", ends_study=ends_study)  # callbacks are called before the next trial begins
 
     def begin(self):
         number, fixed = self.store.begin()

@@ -934,6 +934,20 @@ try:
 except Mine as raised:
     print("raised", json.dumps(raised is error))
 """
+    numbers = """
+import math, sys
+def objective(trial):
+    trial.report(math.inf, 0)
+    trial.should_prune()
+    sys.stderr.buffer.write(b"bytes\\n")
+    return math.nan if trial.number == 1 else trial.suggest_float("x", 0, 1)
+study = optuna.create_study(study_name="numbers")
+study.optimize(objective, n_trials=3)
+print("numbers", json.dumps([trial.state.name for trial in study.trials]))
+print("reported", json.dumps([math.isinf(trial.intermediate_values[0]) for trial in study.trials]))
+"""
+    ran = run(numbers, "--isolation", "none", "--pruner", "none")
+    assert ran.said("numbers") == ["COMPLETE", "FAIL", "COMPLETE"] and ran.said("reported") == [True] * 3, ran.out + ran.error
     ran = run(program, "--isolation", "none")
     states = ran.said("states")
     assert len(states) == 25 and states[3] in ("FAIL", "PRUNED") and states.count("COMPLETE") > 3, states
@@ -954,6 +968,31 @@ print("own", json.dumps([trial.value for trial in study.trials]))
     for option, words in ((("--workers", "2"), "--workers: has no effect with --isolation none"), (("--isolation", "some"), "expected process or none")):
         refused = run(program, *(("--isolation", "none") if option[0] != "--isolation" else ()), *option, status=2)
         assert words in refused.error and len(refused.error.splitlines()) == 1, refused.error
+
+
+def the_breaker_counts_what_no_program_can_end():
+    # An objective of a file has no program that an exception could end.
+    with open("broken.py", "w", encoding="utf-8") as file:
+        file.write("def objective(trial):\n    return trial.suggest_float('x', 0, 1) + undefined\n")
+    run_file = subprocess.run(
+        [sys.argv[1], "run", "broken.py:objective", "--device", "cpu", "--trials", "30", "--workers", "1", "--progress", "none"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )
+    assert run_file.returncode != 0 and "10 trials in a row" in run_file.stderr, run_file.stderr
+    program = """
+def objective(trial):
+    trial.suggest_float("x", 0, 1)
+    raise ValueError("caught")
+study = optuna.create_study(study_name="caught")
+try:
+    study.optimize(objective, n_trials=12, catch=ValueError)
+finally:
+    print("states", json.dumps([trial.state.name for trial in study.trials]))
+"""
+    assert run(program, "--workers", "1").said("states") == ["FAIL"] * 12
+    os.remove("hpo.db")
+    broken = run(program, "--workers", "1", "--breaker", "3", status=1)
+    assert broken.said("states") == ["FAIL"] * 3, broken.out + broken.error
 
 
 if __name__ == "__main__":

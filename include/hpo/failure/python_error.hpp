@@ -26,10 +26,10 @@ namespace detail {
 /// The exception at the beginning of a line, "Type: message" or "Type" alone.
 [[nodiscard]] std::optional<PythonError> exception_line(std::string_view line);
 
+}  // namespace detail
+
 /// "train.py:12" of the line `  File "train.py", line 12, in load`. Empty for other lines.
 [[nodiscard]] std::string place_in_source(std::string_view line);
-
-}  // namespace detail
 
 inline constexpr std::string_view traceback_heading = "Traceback (most recent call last):";
 

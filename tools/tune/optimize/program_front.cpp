@@ -21,6 +21,7 @@
 #include "hpo/failure/python_error.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
+#include "tune/optimize/program_failure.hpp"
 #include "tune/optimize/python_package.hpp"
 #include "tune/study_run/interrupts.hpp"
 
@@ -71,13 +72,15 @@ worker::Environment environment_of(const std::string& socket, bool forks) {
     return environment;
 }
 
-/// A failure's kind and message, or nulls.
+/// How a trial ended: a failure's kind and message, or nulls, and whether what the objective raised ends the study.
 Json ending_of(const Trial& trial) {
-    Json told{{"op", "finished"}, {"trial", trial.number}, {"kind", nullptr}, {"message", nullptr}};
+    Json told{{"op", "finished"}, {"trial", trial.number}, {"kind", nullptr}, {"message", nullptr}, {"ends_study", false}};
     told["state"] = trial.state == TrialState::complete ? "complete" : trial.state == TrialState::pruned ? "pruned" : "fail";
     if (trial.attempts.empty() || !trial.attempts.back().failure) return told;
-    told["kind"] = to_text(trial.attempts.back().failure->kind);
-    told["message"] = trial.attempts.back().failure->message;
+    const Failure& failure = *trial.attempts.back().failure;
+    told["kind"] = to_text(failure.kind);
+    told["message"] = failure.message;
+    told["ends_study"] = trial.state == TrialState::fail && !costs_its_trial_alone(failure.kind);
     return told;
 }
 
@@ -93,7 +96,7 @@ std::string own_place(const std::string& traceback) {
     std::string place;
     std::istringstream lines{traceback};
     for (std::string line; std::getline(lines, line);) {
-        const std::string full = hpo::detail::place_in_source(line);
+        const std::string full = place_in_source(line);
         const bool is_of_library = full.starts_with('<') || full.find("/lib/python") != std::string::npos ||
                                    full.find("-packages/") != std::string::npos || full.find("/hpo/") != std::string::npos;
         if (!full.empty() && !is_of_library) place = std::filesystem::path{full}.filename().string();
@@ -129,7 +132,7 @@ std::optional<OptimizeCall> ProgramFront::next_call() {
             if (!connection_) continue;
             if (message && message->value("op", "") == "optimize") {
                 wants_stop_ = false;
-                has_optimized_ = true;
+                runs_latest_call_ = true;
                 return optimize_call(*message);
             }
             if (message) heed(*message);
@@ -170,7 +173,7 @@ ProgramFront::ByOptuna ProgramFront::by_optuna() const {
 void ProgramFront::refuse(const std::string& message) { say({{"op", "refused"}, {"message", message}}); }
 
 void ProgramFront::leave_to_optuna(const std::string& why) {
-    has_optimized_ = false;
+    runs_latest_call_ = false;
     say({{"op", "refused"}, {"message", why}, {"by_optuna", true}});
 }
 
@@ -197,7 +200,7 @@ std::optional<std::string> ProgramFront::started_again(const OptimizeCall& call)
     const Stopwatch waited;
     bool has_told = false;
     while (!again.wait(std::chrono::milliseconds{poll_milliseconds})) {
-        if (was_interrupted()) return "was interrupted while it started again";
+        if (was_interrupted()) throw Error{Errc::interrupted, "interrupted while the program was started again"};
         if (waited.seconds() < seconds_until_told || std::exchange(has_told, true)) continue;
         std::cerr << "hpo-tune: note: the program is started once more, to see whether it can be started for each attempt\n";
     }

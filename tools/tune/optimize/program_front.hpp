@@ -47,8 +47,8 @@ public:
     /// Ends the program where it is, in its call of optimize, with nothing that would come after. What it has printed is there.
     void end_in_call();
 
-    /// True once the program has called optimize.
-    [[nodiscard]] bool has_optimized() const noexcept { return has_optimized_; }
+    /// True if the latest call of optimize was not left to Optuna. False before the first call.
+    [[nodiscard]] bool runs_latest_call() const noexcept { return runs_latest_call_; }
 
     /// What Optuna has done itself in the program so far.
     struct ByOptuna {
@@ -129,7 +129,7 @@ private:
     std::optional<worker::Process> program_;
     std::deque<tools::Json> said_;  ///< by a trial that runs in the program, and not heard yet
     bool wants_stop_ = false;
-    bool has_optimized_ = false;
+    bool runs_latest_call_ = false;
     bool has_told_wait_ = false;  ///< it was said that the program takes long
     int interrupts_passed_on_ = 0;
     struct Opened {

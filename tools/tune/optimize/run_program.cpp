@@ -13,7 +13,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/base/plain_text.hpp"
 #include "hpo/store/location.hpp"
-#include "hpo/store/sqlite.hpp"
+#include "hpo/store/snapshot.hpp"
 #include "support/json.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
@@ -56,12 +56,14 @@ std::string script_name(const StudyArguments& arguments, const std::string& name
     return name;
 }
 
-/// A study in memory begins anew each time. So it gets a name that the store does not have. Waits for the store as the run will.
+/// A study in memory begins anew each time. So it gets a name that the store does not have. Waits for the store as the run will, and writes
+/// nothing.
 std::string unused_name(const Settings& settings, const std::string& wanted) {
     const std::string& store = settings.text("store");
-    if (!std::filesystem::exists(store::file_of(store))) return wanted;
+    std::error_code is_absent;
+    if (std::filesystem::file_size(store::file_of(store), is_absent) == 0 || is_absent) return wanted;
     const auto tell = [](const std::string& text) { std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n"; };
-    store::Sqlite file{store, store_patience(settings, tell, was_interrupted)};
+    store::Snapshot file{store, store_patience(settings, tell, was_interrupted)};
     const std::vector<Study> studies = file.studies();
     std::string name = wanted;
     for (int i = 2; std::ranges::any_of(studies, [&](const Study& study) { return study.name == name; }); ++i)
@@ -153,7 +155,7 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     }
     const int status = front.wait();
     const ProgramFront::ByOptuna by_optuna = front.by_optuna();
-    if (front.has_optimized() || by_optuna.optimize_calls > 0) return status;  // which the program has said
+    if (front.runs_latest_call() || by_optuna.optimize_calls > 0) return status;  // which the program has said
     if (by_optuna.tells > 0)
         std::cerr << "hpo-tune: note: the program ran " << tools::counted(by_optuna.tells, "trial") << by_ask_and_tell << "\n";
     else if (status == 0) std::cerr << "hpo-tune: note: the program ended and did not call study.optimize of Optuna, so no trial was run\n";

@@ -12,31 +12,12 @@
 
 #include "hpo/base/error.hpp"
 #include "tune/optimize/optimize_call.hpp"
+#include "tune/optimize/program_failure.hpp"
 #include "tune/study_run/interrupts.hpp"
 #include "tune/study_run/run_result.hpp"
 #include "tune/study_run/study_run.hpp"
 
 namespace hpo::tune {
-
-namespace {
-
-/// Failures of memory, of the process or of the device, which python/hpo/_front.py has by their names, too.
-bool costs_its_trial_alone(FailureKind kind) {
-    switch (kind) {
-        case FailureKind::out_of_memory:
-        case FailureKind::host_out_of_memory:
-        case FailureKind::predicted_oom:
-        case FailureKind::cuda_sticky:
-        case FailureKind::cuda_transient:
-        case FailureKind::hardware:
-        case FailureKind::timeout:
-        case FailureKind::crash:
-        case FailureKind::lost_worker: return true;
-        default: return false;
-    }
-}
-
-}  // namespace
 
 void StudyRun::start_program() {
     if (!front_) {
@@ -80,10 +61,12 @@ void StudyRun::hand_study_to_program() {
         tune_.trials = tune_.own_trials ? done + *tune_.own_trials : endless_trials;
     }
     if (!tune_.time_seconds) tune_.time_seconds = call_.seconds;
-    // What an objective raises ends the study in the program, or is caught there. What it returns and is no number ends none in Optuna.
-    tune_.breaker_counts = [](const Failure& failure) { return costs_its_trial_alone(failure.kind); };
-    // Who catches exceptions wants the study to go on.
-    if (call_.catches && !own_front_ && settings_.all().at("breaker").origin == "default") tune_.breaker = 0;
+    // What an objective raises ends the study in the program, or is caught there. If it returns no number, Optuna goes on. An objective of
+    // a file has no such program, so all of its failures count. So they do for who asks for a breaker.
+    if (!own_front_ && settings_.all().at("breaker").origin == "default") {
+        tune_.breaker_counts = [](const Failure& failure) { return costs_its_trial_alone(failure.kind); };
+        if (call_.catches) tune_.breaker = 0;  // the study should go on
+    }
     tune_.enough = [this] { return front_->wants_stop(); };
     tune_.constraints_after_end = [this](const Trial& trial) { return front_->finished(trial); };
 }

@@ -73,6 +73,10 @@ HPO_INLINE std::optional<PythonError> exception_line(std::string_view line) {
                        .message = std::string{rest.substr(std::min<std::size_t>(rest.starts_with(": ") ? 2 : 1, rest.size()))}};
 }
 
+}  // namespace hpo::detail
+
+namespace hpo {
+
 HPO_INLINE std::string place_in_source(std::string_view line) {
     constexpr std::string_view before = "File \"";
     constexpr std::string_view between = "\", line ";
@@ -83,10 +87,6 @@ HPO_INLINE std::string place_in_source(std::string_view line) {
     const auto digits = std::min(number.find_first_not_of("0123456789"), number.size());
     return std::string{line.substr(before.size(), middle - before.size())} + ":" + std::string{number.substr(0, digits)};
 }
-
-}  // namespace hpo::detail
-
-namespace hpo {
 
 HPO_INLINE std::optional<PythonError> exception_from_repr(std::string_view text) {
     const std::string_view name = detail::leading_dotted_name(text);
@@ -133,7 +133,7 @@ HPO_INLINE std::vector<PythonError> exceptions_in(std::string_view traceback) {
             }
             continue;
         }
-        if (std::string frame = inside ? detail::place_in_source(line) : std::string{}; !frame.empty()) place = std::move(frame);
+        if (std::string frame = inside ? place_in_source(line) : std::string{}; !frame.empty()) place = std::move(frame);
         if (speaking) chain.back().message += '\n' + std::string{line};
     }
     for (PythonError& error : chain) {
