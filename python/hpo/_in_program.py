@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
 from . import _channel, _words
-from ._json import line_of
+from ._json import finite, line_of
 
 if TYPE_CHECKING:
     from ._front import Loop
@@ -24,17 +23,23 @@ class _Channel(_channel.Speaker):
     def __init__(self, loop: Loop, trial: int) -> None:
         self._loop = loop
         self._trial = trial
+        self._unanswered = 0
 
     def say(self, said: Mapping[str, Any]) -> None:
         self._say(said, False)
 
     def request(self, said: Mapping[str, Any], seconds: Optional[float] = None) -> Optional[Dict[str, Any]]:
+        self._unanswered += 1
         self._say(said, True)
-        return self._loop.answer_of_hpo()
+        answer: Dict[str, Any] = {}
+        while self._unanswered > 0:  # a call that was interrupted may have left an older answer
+            answer = self._loop.answer_of_hpo()
+            self._unanswered -= 1
+        return answer
 
     def _say(self, said: Mapping[str, Any], asks: bool) -> None:
         line_of(said, _channel.LONGEST_LINE)  # raises what a process of its own would get
-        self._loop.say({"op": "said", "trial": self._trial, "line": dict(said), "asks": asks})
+        self._loop.say({"op": "said", "trial": self._trial, "line": finite(dict(said)), "asks": asks})  # JSON has no NaN
 
 
 class _Here(_words.Words):
@@ -57,7 +62,7 @@ class _Here(_words.Words):
         self._loop.has_raised(self.number, error)
 
 
-class _Tee(io.TextIOBase):
+class _Tee:
     """Standard error, of which the end is kept."""
 
     def __init__(self, stream: Any) -> None:
@@ -68,14 +73,8 @@ class _Tee(io.TextIOBase):
         self._kept = (self._kept + text)[-65536:]
         return int(self._stream.write(text) or len(text))
 
-    def flush(self) -> None:
-        self._stream.flush()
-
-    def fileno(self) -> int:
-        return int(self._stream.fileno())
-
-    def isatty(self) -> bool:
-        return bool(self._stream.isatty())
+    def __getattr__(self, name: str) -> Any:  # all else is the stream's own: buffer, encoding, isatty
+        return getattr(self._stream, name)
 
     def kept(self) -> str:
         return self._kept
@@ -96,7 +95,7 @@ def _variables(environment: Mapping[str, str]) -> Any:
 
 
 def run(loop: Loop, message: Dict[str, Any]) -> None:
-    """Runs a trial that hpo-tune has begun, and says how it ended. Raises KeyboardInterrupt if it was one that ended it."""
+    """Runs a trial that hpo-tune has begun, and says how it ended. What the objective raises goes to ``Loop.has_raised``."""
     trial = int(message["trial"])
     before = _channel.channel
     errors = _Tee(sys.stderr)

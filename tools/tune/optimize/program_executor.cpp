@@ -47,6 +47,7 @@ void ProgramExecutor::hear(const Json& said, ExecutorEvents& events) {
         answer = take(command::parse_program_line(tools::one_line_text(*line)), events);
     } catch (const Error& error) {
         if (error.code() != Errc::bad_value) throw;
+        if (running_->first_unread.empty()) running_->first_unread = error.what();
         answer = Json{{"error", error.what()}};
     }
     if (answer && said.value("asks", false)) front_.answer_here(*answer);
@@ -87,6 +88,7 @@ void ProgramExecutor::end(const Json& how, ExecutorEvents& events) {
     } else {
         outcome.failure = classify_exceptions(exceptions_in(said));
         if (!outcome.failure) outcome.failure = Failure{.message = said.empty() ? "the objective told no value" : said};
+        if (!now.first_unread.empty()) outcome.failure->message += "; a line of it cannot be read: " + now.first_unread;
         outcome.failure->traceback = said;
     }
     end_with(std::move(outcome), events);

@@ -27,7 +27,8 @@ public:
     [[nodiscard]] std::size_t free_slots() const override { return running_ ? 0 : 1; }
     void submit(const Job& job, ExecutorEvents& events) override;
     void wait(ExecutorEvents& events, double timeout_seconds) override;
-    /// The attempt is told with the answer to its next question. Nobody can end it before.
+    /// Tells the running attempt to end, with the answer to its next question. One that asks nothing runs to its end, because only the
+    /// program could end it.
     void interrupt() override { interrupted_ = true; }
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
 
@@ -42,6 +43,7 @@ private:
         bool pruned = false;
         bool should_stop = false;
         bool heard_verdict = false;
+        std::string first_unread{};  ///< what is wrong with the first line that cannot be read
     };
 
     void hear(const tools::Json& said, ExecutorEvents& events);
