@@ -69,6 +69,7 @@ def take_over(study_class: Any) -> None:
                 _front.leave()
             original(self, func, n_trials, timeout, n_jobs, catch, callbacks, gc_after_trial, show_progress_bar)
 
+        callbacks = list(callbacks or ())  # a generator gives its callbacks once
         if "HPO_FRONT" not in os.environ:  # inside of a trial, for example
             return by_optuna("")
         if _is_kernel():
@@ -86,30 +87,33 @@ def take_over(study_class: Any) -> None:
         caught = tuple(catch) if isinstance(catch, Iterable) else (catch,)
         number = next(_calls)
         if "HPO_OPTIMIZE_CALL" in os.environ:
-            return _Call(self, func, caught, list(callbacks or ()), number).in_program_of_one_attempt()
+            return _Call(self, func, caught, callbacks, number).in_program_of_one_attempt()
         waited = _turns.take(self)
         if waited is None:
             return by_optuna("hpo runs another study of this program at the moment")
+        reason, once = "", False
         try:
             if waited > 0 and self._stop_flag:  # study.stop() ends the calls of all threads
                 return None
-            call = _Call(self, func, caught, list(callbacks or ()), number)
-            why_not_move = call.why_not_move()
-            if why_not_move:
-                return by_optuna(why_not_move)
-            connection = _connection.connect()
-            if connection is None:
-                return by_optuna(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
-            call.run(connection, _whole_number(n_trials), _seconds(timeout, waited), n_jobs)
+            call = _Call(self, func, caught, callbacks, number)
+            reason = call.why_not_move()
+            connection = None if reason else _connection.connect()
+            if connection is not None:
+                call.run(connection, _whole_number(n_trials), _seconds(timeout, waited), n_jobs)
+            elif not reason:
+                reason = f"hpo-tune does not listen at {os.environ['HPO_FRONT']}"
         except _front.Refused as refused:
             _connection.disconnect()
             if refused.by_optuna:
-                return by_optuna(str(refused), once=True)
-            if not refused.busy:
+                reason, once = str(refused), True
+            elif refused.busy:
+                reason = "another process of this program runs its study with hpo"
+            else:
                 raise HpoError(str(refused)) from None
-            by_optuna("another process of this program runs its study with hpo")
         finally:
             _turns.give_back()
+        if reason:
+            by_optuna(reason, once)
 
     study_class.optimize = optimize
     study_class.tell = tell
