@@ -36,6 +36,10 @@ class Attributes(Dict[str, Any]):
         self._unread.pop(name, None)
         super().__setitem__(name, value)
 
+    def __delitem__(self, name: str) -> None:
+        self._unread.pop(name, None)
+        super().__delitem__(name)
+
     def __iter__(self) -> Iterator[str]:  # so that dict() and ** ask __getitem__
         return super().__iter__()
 
@@ -55,8 +59,25 @@ class Attributes(Dict[str, Any]):
         return super().values()
 
     def pop(self, name: str, *default: Any) -> Any:
-        self._read_all()
+        if name in self:
+            self[name]
         return super().pop(name, *default)
+
+    def popitem(self) -> Any:
+        self._read_all()
+        return super().popitem()
+
+    def clear(self) -> None:
+        self._unread.clear()
+        super().clear()
+
+    def update(self, *others: Any, **named: Any) -> None:
+        for name, value in dict(*others, **named).items():
+            self[name] = value
+
+    def __ior__(self, other: Any) -> "Attributes":  # type: ignore[override, misc]
+        self.update(other)
+        return self
 
     def setdefault(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else super().setdefault(name, default)

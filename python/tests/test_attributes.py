@@ -54,6 +54,22 @@ class KeptAttributes(unittest.TestCase):
         self.assertEqual(type(shown), dict)
         self.assertFalse(os.path.exists(self.front + ".kept"))
 
+    def test_what_is_deleted_or_set_stays_so(self):
+        for change, left in (
+            (lambda shown: shown.__delitem__("model"), {"note": "a"}),
+            (lambda shown: shown.pop("model"), {"note": "a"}),
+            (lambda shown: shown.clear(), {}),
+            (lambda shown: shown.update(model=1), {"model": 1, "note": "a"}),
+            (lambda shown: shown.update([("model", 1)]), {"model": 1, "note": "a"}),
+            (lambda shown: shown.__ior__({"model": 1}), {"model": 1, "note": "a"}),
+        ):
+            _, shown = self.both(5, model=Model(7), note="a")
+            change(shown)
+            self.assertEqual(dict(shown.items()), left)
+        _, shown = self.both(5, model=Model(7))
+        self.assertEqual(shown.popitem()[1].weight, 7)
+        self.assertEqual(dict(shown.items()), {})
+
     def test_all_ways_to_read_give_the_value(self):
         attributes = {"model": Model(7), "note": "a"}
         for read in (
