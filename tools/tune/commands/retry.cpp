@@ -42,6 +42,7 @@ void print_retry_json(const RetryResult& result, const std::string& file, bool d
                   {"dry_run", dry_run},
                   {"ended", running_json(result.ended, at)},
                   {"running", running_json(result.running, at)},
+                  {"could_end", running_json(result.could_end, at)},
                   {"not_known", running_json(result.not_known, at)},
                   {"retried", retried},
                   {"retried_before", result.retried_before},
@@ -63,6 +64,8 @@ void print_retry_text(const RetryResult& result, const std::string& file, bool d
         line("  trial " + std::to_string(trial.number) + ": " + (dry_run ? "would become FAIL: " : "is FAIL now: ") + trial.reason(at));
     for (const RunningTrial& trial : result.running)
         line("  trial " + std::to_string(trial.number) + ": stays RUNNING: " + trial.reason(at));
+    for (const RunningTrial& trial : result.could_end)
+        line("  trial " + std::to_string(trial.number) + ": stays RUNNING: " + trial.reason(at) + "; --stale ends it");
     for (const RunningTrial& trial : result.not_known)
         line("  trial " + std::to_string(trial.number) + ": stays RUNNING, because nothing tells whether it runs: " + trial.reason(at));
     for (const RetriedTrial& trial : result.retried) {

@@ -131,7 +131,8 @@ RetryResult retry_in(const OpenStore& open, const std::string& name, const Retry
         const auto life = trial.life(at, request.older_than_seconds);
         if (life == RunningTrial::Life::lives) result.running.push_back(trial);
         else if (life == RunningTrial::Life::not_known) result.not_known.push_back(trial);
-        else if (request.stale) {
+        else if (!request.stale) result.could_end.push_back(trial);
+        else {
             ended.insert(trial.number);
             result.ended.push_back(trial);
             if (!request.dry_run) end_trial(open, trial, at);

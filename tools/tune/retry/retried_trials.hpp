@@ -14,10 +14,11 @@ namespace hpo::tune {
 
 /// What `hpo-tune retry` is asked to do.
 struct RetryRequest {
-    bool stale = false;                        ///< end RUNNING trials that surely run no more
-    bool failed = false;                       ///< let failed trials run again
-    std::optional<double> older_than_seconds;  ///< a trial of which it cannot be known runs no more after so long without a sign of life
-    bool dry_run = false;                      ///< change nothing
+    bool stale = false;   ///< end RUNNING trials that surely run no more
+    bool failed = false;  ///< let failed trials run again
+    std::optional<double>
+        older_than_seconds;  ///< where no process tells whether a trial runs, it counts as over after so long without a sign of life
+    bool dry_run = false;    ///< change nothing
 };
 
 /// A trial that the store has as RUNNING.
@@ -29,7 +30,7 @@ struct RunningTrial {
     std::optional<Time> started;
 
     enum class Life { lives, ended, not_known };
-    /// On this machine the process of hpo's run tells it. Else nothing does, unless `older_than_seconds` says when a trial is over.
+    /// If hpo ran the trial on this machine, its process decides. Otherwise only `older_than_seconds` can say that the trial is over.
     [[nodiscard]] Life life(Time at, const std::optional<double>& older_than_seconds) const;
     /// The latest moment at which it is known to have run.
     [[nodiscard]] std::optional<Time> last_sign() const;
@@ -47,6 +48,7 @@ struct RetryResult {
     std::string study;
     std::vector<RunningTrial> ended;      ///< are FAIL now
     std::vector<RunningTrial> running;    ///< stay as they are
+    std::vector<RunningTrial> could_end;  ///< are over, and stay because it was not asked for
     std::vector<RunningTrial> not_known;  ///< stay, because nothing tells whether they run
     std::vector<RetriedTrial> retried;
     std::vector<std::int64_t> without_params;  ///< failed before they had any, so there is nothing to run again
