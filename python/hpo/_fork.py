@@ -20,20 +20,20 @@ _IDLE_SECONDS = 0.05  # a keeper that waits takes a request within this time
 
 def why_not() -> str:
     """Why this process cannot be copied safely. Empty if it can."""
-    return _why_not(patient=True)[0]
+    return _why_not(may_wait=True)[0]
 
 
-def why_not_with_names(patient: bool = True) -> str:
-    """The same, with the names of the threads, so that a person can find who starts them. ``patient``: see _threads.missed."""
-    reason, names = _why_not(patient)
+def why_not_with_names(may_wait: bool = True) -> str:
+    """The same, with the names of the threads, so that a person can find who starts them. ``may_wait``: see _threads.missed."""
+    reason, names = _why_not(may_wait)
     return f"{reason} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})" if names else reason
 
 
-def _why_not(patient: bool) -> Tuple[str, List[str]]:
+def _why_not(may_wait: bool) -> Tuple[str, List[str]]:
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is not None and cuda.is_initialized():
         return "CUDA is initialised", []
-    return _threads.missed(patient)
+    return _threads.missed(may_wait)
 
 
 class Copies:
@@ -131,7 +131,7 @@ class Copies:
             os._exit(status)
 
     def _note_threads(self) -> None:
-        reason = why_not_with_names(patient=False)
+        reason = why_not_with_names(may_wait=False)
         if reason == self._noted:  # each fork asks, and most find nothing new
             return
         reason = why_not_with_names()

@@ -23,7 +23,7 @@ from . import _imports
 _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _CONTAINERS = (list, dict, set, bytearray, collections.deque)
-# Who only takes something out uses it in the trial.
+# Methods that add. One that only removes, such as pop, uses in the trial what it takes.
 _ADDING = frozenset("append appendleft extend extendleft insert add setdefault".split())
 _TABLES = frozenset(["loc", "iloc", "at", "iat"])  # of a data frame
 _MOST_FUNCTIONS = 200

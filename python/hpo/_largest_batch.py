@@ -36,9 +36,9 @@ class OutOfMemoryError(MemoryError):
 def largest_batch(run: Callable[[int], object], sizes: Sequence[int]) -> int:
     """The largest of ``sizes`` that fits. It calls ``run(size)``, which should do all that a step of training does with so many examples.
 
-    ``sizes`` are whole numbers above 0 that grow: ``[16, 32, 64, 128]`` or ``range(8, 1025, 8)``. The smallest is tried first,
-    and of n sizes at most log2(n) + 2. Each is run twice, because a second step finds the memory in the pieces that the first one left.
-    The size that is returned has run. It need not be the largest where more examples take less memory.
+    ``sizes`` are whole numbers above 0 that grow: ``[16, 32, 64, 128]`` or ``range(8, 1025, 8)``. The smallest is tried first, and then the
+    range is halved: of n sizes at most log2(n) + 2 are tried. Each is run twice, because a second step finds the memory in the pieces that
+    the first one left. The size that is returned has run. It need not be the largest where more examples take less memory.
 
     A size fits if ``run`` returns. It does not if ``run`` raises an error of memory: MemoryError, or what PyTorch, TensorFlow and JAX raise.
     If no size fits, the error of the smallest one is raised, or a MemoryError that says what the trial may take. Any other error of ``run`` is
@@ -47,8 +47,8 @@ def largest_batch(run: Callable[[int], object], sizes: Sequence[int]) -> int:
     In a trial, memory is what the trial may take of its device. On a CPU the program is limited to that while it tries. Elsewhere
     it is what the device has free, or the machine, if the program has not used CUDA.
 
-    What ``run`` changes stays changed, such as weights. The random numbers of ``random``, NumPy and PyTorch go on as if it had not run. PyTorch's
-    cache is emptied, and its peaks begin anew. Raises TypeError or ValueError for wrong sizes.
+    What ``run`` changes stays changed, such as weights. The random numbers of ``random``, NumPy and PyTorch go on as if it had not run.
+    PyTorch's cache is emptied, and its peaks begin anew. Raises TypeError or ValueError for wrong sizes.
     """
     numbers = _numbers_in(sizes)
     if _channel.channel.in_trial:
@@ -158,7 +158,8 @@ def _host_limit() -> Iterator[None]:
 def _further_bytes() -> Optional[int]:
     """How many more bytes of host memory the program may take. None: nothing limits it, or nothing is known."""
     in_trial = _channel.channel.in_trial
-    if not os.environ.get("HPO_DEVICE", "").startswith("cpu") if in_trial else _cuda() is not None:
+    is_on_cpu = os.environ.get("HPO_DEVICE", "").startswith("cpu") if in_trial else _cuda() is None
+    if not is_on_cpu:
         return None
     share = os.environ.get("HPO_HOST_BYTES", "") if in_trial else ""
     try:

@@ -106,7 +106,7 @@ def program_study(study: Any) -> Optional[ProgramStudy]:
 
 
 def names_trials(key: str) -> bool:
-    """True for a system attribute of a study that has identifiers of trials, which are others in another storage: what samplers remember."""
+    """True for a system attribute of a study that names trials by their identifiers, as samplers keep. In another storage they are others."""
     return ":parent:" in key or key.startswith(("nsga2:population", "nsga:population"))
 
 

@@ -24,15 +24,15 @@ _SECONDS_TO_WAIT = 5.0  # for threads that are about to wait
 _SECONDS_TO_END = 0.3  # for threads of Python that have ended, and that the kernel still has
 
 
-def missed(patient: bool) -> Tuple[str, List[str]]:
+def missed(may_wait: bool) -> Tuple[str, List[str]]:
     """Why a copy would miss threads, and their names. Empty if it would miss none.
 
-    ``patient``: threads that are about to wait or to end are given a moment for that.
+    ``may_wait``: threads that are about to wait or to end are given a moment for that.
     """
-    names = [each.name for each in _that_work(_SECONDS_TO_WAIT if patient else 0.0)]
+    names = [each.name for each in _that_work(_SECONDS_TO_WAIT if may_wait else 0.0)]
     if names:
         return f"{len(names)} {'thread runs' if len(names) == 1 else 'threads run'} besides the one that calls optimize", names
-    end = time.monotonic() + (_SECONDS_TO_END if patient else 0.0)
+    end = time.monotonic() + (_SECONDS_TO_END if may_wait else 0.0)
     try:
         names = _of_libraries()
         while names and time.monotonic() < end:

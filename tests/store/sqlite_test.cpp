@@ -65,7 +65,7 @@ TEST_CASE("a study's attribute is replaced only where it is what was read before
     const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
     hpo::store::Connection connection{store.path(), hpo::store::Connection::Options{.write = true}};
     const auto replace = [&](const std::optional<std::string>& expected, const std::string& json) {
-        return hpo::store::replace_study_attribute(connection, study.id, "options", expected, json);
+        return hpo::store::replace_study_system_attribute(connection, study.id, "options", expected, json);
     };
     CHECK(replace(std::nullopt, "1"));
     CHECK_FALSE(replace(std::nullopt, "2"));

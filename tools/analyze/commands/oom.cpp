@@ -170,13 +170,13 @@ void print_own_neighbours(const Page& page, const StudyData& data, const OomRepo
         hpo::analysis::add_known(seconds, entry.failed.seconds);
     }
     if (by_own == 0) return;
-    const bool ours = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
+    const bool hpo_ran_it = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
     std::string text = "  In " + std::to_string(by_own) + " of them ";
     if (guessed)
         text +=
             "other trials of this study ran at that time. They may be the processes that the messages name: the store does not show "
             "it. If they are, fewer parallel workers would have saved ";
-    else if (ours)
+    else if (hpo_ran_it)
         text +=
             "the neighbours were trials of this study. `hpo-tune run --guard calibrated` starts trials only when they fit beside each "
             "other; so do fewer --workers. That would have saved ";
@@ -308,20 +308,21 @@ void oom(const Query& query, const OomOptions& options) {
     print_log_match(page, query.logs, log);
     print_prediction(page, report);
     page.line();
-    // Whoever ran the study has a program of that kind to put the rule into.
+    // Who runs a study script can use a rule in Lua. A program that calls study.optimize needs one in Python.
     const Json options_of_trainer = json_attribute(data.study.system_attributes, trainer_options_attribute);
     const bool is_program = options_of_trainer.is_object() && options_of_trainer.value("optimize", Json(false)) == true;
-    const bool ours = !is_program && std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
-    page.heading(ours ? "Rule (Lua)" : "Rule (Python, for the program that ran the study)");
+    const bool rule_is_lua =
+        !is_program && std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
+    page.heading(rule_is_lua ? "Rule (Lua)" : "Rule (Python, for the program that ran the study)");
     if (report.rule_python.empty()) {
         page.paragraph("  None is needed: each of them came back with a larger share of the device.", 2);
-    } else if (ours && report.rule_lua.empty()) {
+    } else if (rule_is_lua && report.rule_lua.empty()) {
         page.paragraph(
             "  None: these trials have no batch that hpo can split. For a program, --batch-parameter NAME says which parameter is its "
             "batch.",
             2);
     }
-    std::string_view rest = ours ? report.rule_lua : report.rule_python;
+    std::string_view rest = rule_is_lua ? report.rule_lua : report.rule_python;
     while (!rest.empty()) {
         const auto end = std::min(rest.find('\n'), rest.size());
         page.line(end == 0 ? std::string{} : "  " + std::string{rest.substr(0, end)});

@@ -143,7 +143,7 @@ void keep_trainer_options(Store& store, const std::string& file, const Study& st
     const auto read = stored.system_attributes.find(tools::trainer_options_attribute);
     const auto expected = read == stored.system_attributes.end() ? std::nullopt : std::optional{read->second};
     store::Connection connection{file, store::Connection::Options{.write = true, .immutable = false, .patience = patience}};
-    if (store::replace_study_attribute(connection, stored.id, tools::trainer_options_attribute, expected, text)) return;
+    if (store::replace_study_system_attribute(connection, stored.id, tools::trainer_options_attribute, expected, text)) return;
     std::vector<Trial> trials;
     store.refresh(stored.id, trials);
     for (const Study& study : store.studies()) {
