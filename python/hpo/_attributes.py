@@ -75,7 +75,7 @@ class Attributes(Dict[str, Any]):
         for name, value in dict(*others, **named).items():
             self[name] = value
 
-    def __ior__(self, other: Any) -> "Attributes":  # type: ignore[override, misc]
+    def __ior__(self, other: Any) -> "Attributes":  # type: ignore[override]
         self.update(other)
         return self
 
