@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import json
 import os
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
@@ -357,6 +358,30 @@ class OwnSampler:
         self._study = study
         self._open: Dict[int, _OpenTrial] = {}  # by number
 
+    @contextlib.contextmanager
+    def _sees_no_guesses(self) -> Iterator[None]:
+        """A running trial has parameters in the store that hpo expects it to ask for. BruteForceSampler takes them for branches of its tree."""
+        if not isinstance(self._study.sampler, optuna.samplers.BruteForceSampler):
+            yield
+            return
+        storage = self._study._storage
+        original = storage.get_all_trials
+
+        def without_guesses(study_id: int, deepcopy: bool = True, states: Any = None) -> List[Any]:
+            shown = []
+            for trial in original(study_id, deepcopy=deepcopy, states=states):
+                if trial.state == optuna.trial.TrialState.RUNNING:
+                    trial = copy.copy(trial)
+                    trial.params, trial.distributions = {}, {}
+                shown.append(trial)
+            return shown
+
+        storage.get_all_trials = without_guesses
+        try:
+            yield
+        finally:
+            del storage.get_all_trials
+
     def has_begun(self, number: int) -> bool:
         """True if the sampler has drawn for the trial."""
         return number in self._open
@@ -414,7 +439,8 @@ class OwnSampler:
         try:
             if name in opened.proposed:
                 optuna.distributions.check_distribution_compatibility(opened.space[name], distribution)
-            value = study.sampler.sample_independent(shown, trial, name, distribution)
+            with self._sees_no_guesses():
+                value = study.sampler.sample_independent(shown, trial, name, distribution)
             told_value = _told_value(distribution, value)
         except Exception as error:
             opened.raised[name] = error
@@ -444,7 +470,8 @@ class OwnSampler:
         for storage, name in replaced:
             setattr(storage, name, lambda *_: None)
         try:
-            study.sampler.after_trial(optuna.pruners._filter_study(study, trial), trial, trial.state, trial.values)
+            with self._sees_no_guesses():
+                study.sampler.after_trial(optuna.pruners._filter_study(study, trial), trial, trial.state, trial.values)
         finally:
             for storage, name in replaced:
                 delattr(storage, name)

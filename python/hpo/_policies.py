@@ -16,8 +16,13 @@ def _name_of(policy: Any) -> str:
 
 
 def is_of_the_program(policy: Any) -> bool:
-    """True for a class that neither Optuna nor one of its collections has. It may rely on one trial after the other."""
+    """True for a class that neither Optuna nor one of its collections has."""
     return not type(policy).__module__.partition(".")[0].startswith("optuna")
+
+
+def wants_one_worker(sampler: Any) -> bool:
+    """True for a class of the program, which may rely on one trial after the other, and for one that would run points of its tree twice."""
+    return is_of_the_program(sampler) or type(sampler).__name__ == "BruteForceSampler"
 
 
 def seed_of(generator: Any) -> Optional[int]:
