@@ -16,7 +16,7 @@ import warnings
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from . import _channel
-from ._json import as_read_again, finite, line_of
+from ._json import as_read_again, finite, is_whole_number_of_hpo, line_of
 
 
 class Attributes(Dict[str, Any]):
@@ -114,7 +114,9 @@ def _is_plain(value: Any) -> bool:
     """True if JSON gives the value back as it was."""
     if isinstance(value, float):
         return math.isfinite(value)
-    if value is None or isinstance(value, (bool, int, str)):
+    if isinstance(value, int):
+        return is_whole_number_of_hpo(value)
+    if value is None or isinstance(value, str):
         return True
     if type(value) is list:
         return all(_is_plain(each) for each in value)

@@ -35,10 +35,17 @@ def as_read_again(value: Any) -> Any:
     return json.loads(json.dumps(value, default=_plain))
 
 
+def is_whole_number_of_hpo(value: int) -> bool:
+    """True for a whole number of 64 bits, with or without a sign. hpo would round a longer one."""
+    return -(1 << 63) <= value < 1 << 64
+
+
 def finite(value: Any) -> Any:
-    """The value with NaN and infinities as texts, because JSON has no such numbers."""
+    """The value with NaN, infinities and whole numbers of more than 64 bits as texts, because hpo can read no such numbers."""
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if type(value) is int and not is_whole_number_of_hpo(value):
+        return str(value)
     if isinstance(value, float) and not math.isfinite(value):
         return next(word for word, number in _WORDS.items() if number == value or (value != value and number != number))
     if isinstance(value, Mapping):

@@ -199,7 +199,8 @@ def result(value: Union[SupportsFloat, Iterable[SupportsFloat]]) -> None:
 def attr(name: str, value: Any) -> None:
     """Stores something about the trial: what JSON can hold, and numbers and arrays of NumPy and PyTorch.
 
-    NaN and infinities are stored as the texts NaN, Infinity and -Infinity, because JSON has no such numbers.
+    NaN and infinities are stored as the texts NaN, Infinity and -Infinity, and whole numbers of more than 64 bits as their digits, because hpo
+    can read no such numbers.
     If it is called again with the same name, the last call counts. Outside of hpo it does nothing. Raises TypeError or ValueError if the
     value cannot be written as JSON, or takes more than 1 MiB.
     """

@@ -44,6 +44,13 @@ class KeptAttributes(unittest.TestCase):
         self.assertTrue(math.isnan(shown["auc"]))
         self.assertEqual((shown["most"], shown["shape"], shown["by_size"]), ([1.0, -math.inf], (2, (3, 4)), {1: "a"}))
 
+    def test_whole_numbers_of_more_than_64_bits_come_back(self):
+        entropy = 0x1234567890ABCDEF1234567890ABCDEF
+        stored, shown = self.both(0, entropy=entropy, edge=[(1 << 64) - 1, 1 << 64, -(1 << 63), -(1 << 63) - 1])
+        self.assertEqual(stored, {"entropy": str(entropy), "edge": [(1 << 64) - 1, str(1 << 64), -(1 << 63), str(-(1 << 63) - 1)]})
+        self.assertEqual(shown["entropy"], entropy)
+        self.assertEqual(shown["edge"], [(1 << 64) - 1, 1 << 64, -(1 << 63), -(1 << 63) - 1])
+
     def test_what_is_too_long_for_a_line_comes_back(self):
         stored, shown = self.both(0, text="x" * (2 << 20))
         self.assertEqual(stored, {"text": "<str, kept by the program>"})
