@@ -10,12 +10,15 @@ import os
 import re
 import resource
 import sys
+import threading
 import traceback
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from . import _channel, _reseed, _share
 
 _LEFT_OF_HOST = 16  # a sixteenth of the host's memory that may be taken is left: training holds a little more than one step does
+
+_one_at_a_time = threading.RLock()  # limit and random numbers are the whole process's
 
 _WORDS = re.compile(
     r"out of memory|can't allocate memory|unable to allocate|RESOURCE_EXHAUSTED|(CUBLAS|CUDNN|CUSOLVER)_STATUS_ALLOC_FAILED", re.IGNORECASE
@@ -53,7 +56,7 @@ def largest_batch(run: Callable[[int], object], sizes: Sequence[int]) -> int:
     numbers = _numbers_in(sizes)
     if _channel.channel.in_trial:
         _share.limit_torch()
-    with _reseed.kept():
+    with _one_at_a_time, _reseed.kept():
         _try_smallest(run, numbers[0])
         fits, fails = 0, len(numbers)
         while fails - fits > 1:
