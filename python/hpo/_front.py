@@ -292,15 +292,21 @@ class Loop:
         return constraints
 
     def _note_cost_of_processes(self) -> None:
-        """Says once that most of the time goes into processes, if it does. What callbacks and samplers of the program take is not known."""
+        """Says once that most of the time goes into hpo's own work, if it does."""
         seconds = time.monotonic() - self._begun
         cheap = self._finished_trials == _TRIALS_UNTIL_COST_IS_KNOWN and seconds < _TRIALS_UNTIL_COST_IS_KNOWN
-        if cheap and self._took < seconds / 2 and self.handler.stays_as_it_is() and not self._ran_here:
-            print(
-                f"hpo: {self._finished_trials} trials took {seconds:.1f} s, of which their objective took {self._took:.2f} s: most of the time "
-                "goes into a process for each trial. --isolation none runs them in the program",
-                file=sys.stderr,
-            )
+        if not cheap or self._took >= seconds / 2 or self._ran_here:
+            return
+        where = (
+            "a process for each trial"
+            if self.handler.stays_as_it_is()
+            else "a process for each trial, and into callbacks or the study's own sampler, which read the study from its file"
+        )
+        print(
+            f"hpo: {self._finished_trials} trials took {seconds:.1f} s, of which their objective took {self._took:.2f} s: most of the time "
+            f"goes into {where}. --isolation none runs trials in the program",
+            file=sys.stderr,
+        )
 
     def _hear_words(self) -> None:
         while self._words is not None:
