@@ -23,7 +23,10 @@ _said: Set[str] = set()  # why Optuna runs a study itself, of what is said once
 
 
 def _count_by_optuna(what: bytes) -> None:
-    """Lets hpo-tune count what Optuna does itself, a byte each: it tells so when the program has ended."""
+    """Lets hpo-tune count what Optuna does itself, a byte each: it tells so when the program has ended.
+
+    t: a call of tell. o: a call of optimize. k: one of them is in the kernel of a notebook.
+    """
     front = os.environ.get("HPO_FRONT")
     if front is None or "HPO_OPTIMIZE_CALL" in os.environ:  # a trial, or another start of the program for one
         return
@@ -73,6 +76,7 @@ def take_over(study_class: Any) -> None:
         if "HPO_FRONT" not in os.environ:  # inside of a trial, for example
             return by_optuna("")
         if _is_kernel():
+            _count_by_optuna(b"k")  # what the kernel prints goes into the notebook, which may be nobody's to see
             return by_optuna("the program is the kernel of a notebook, which can neither be copied nor started again", once=True)
         if being_imported:
             raise HpoError(
@@ -216,7 +220,7 @@ class _Call(_front.Handler):
             "seconds": timeout,
             "sampler": sampler,
             "pruner": pruner,
-            "one_worker": sampler is None and n_jobs == 1 and _policies.is_of_the_program(study.sampler),
+            "one_worker": sampler is None and n_jobs == 1 and _policies.wants_one_worker(study.sampler),
             "jobs": n_jobs,
             "catch": [each.__name__ for each in self._catch],
             "forks": not why_not,

@@ -729,7 +729,7 @@ print("after")
     assert any(line.startswith("note: the objective changes seen (program.py:") for line in lines), ran.out
     assert any(line.startswith("note: hpo has no GridSampler") for line in lines), ran.out
     assert lines[-1] == "program.py: no problems found" and not os.path.exists("hpo.db"), ran.out
-    made = checked(program.format('study_name="own", storage="sqlite:///own.db", ').replace("import atexit", "import atexit, time").replace(
+    made = checked(program.format('study_name="own", storage="sqlite:///own.db", load_if_exists=True, ').replace("import atexit", "import atexit, time").replace(
         'print("before")', "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"))
     assert "each attempt runs the program anew, since it cannot fork: 1 thread" in made.out, made.out
     assert "study: own in sqlite:///" in made.out and "which the program itself has made; no trial was added" in made.out, made.out
@@ -894,6 +894,41 @@ print("again", json.dumps(len(study.trials)))
     os.rmdir("runs/exp1")  # the same program where the folder is no obstacle runs with hpo
     ran = run(program.replace('os.makedirs("runs/exp1")', 'os.makedirs("runs/exp1", exist_ok=True)'))
     assert ran.said("states") == ["COMPLETE"] * 4 and "Optuna runs this study" not in ran.error, ran.error
+
+
+def a_second_start_that_waits_is_given_up():
+    program = """
+import fcntl, threading, time
+lock = open("lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+threading.Thread(target=lambda: [time.sleep(0.01) for _ in range(100000)], daemon=True).start()  # no copies
+study = optuna.create_study(study_name="waits")
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=4)
+print("states", json.dumps([trial.state.name for trial in study.trials]))
+"""
+    ran = run(program)
+    assert ran.said("states") == ["COMPLETE"] * 4, ran.out
+    assert "did not come to study.optimize within" in ran.error and "Optuna runs this study itself" in ran.error, ran.error
+    assert "so Optuna itself would run its study" in checked(program, status=2).error
+
+
+def a_brute_force_sampler_sees_no_guessed_branches():
+    program = """
+import time
+def objective(trial):
+    a = trial.suggest_int("a", 0, 2)
+    b = trial.suggest_categorical("b", ["u", "v"]) if a else "v"
+    c = trial.suggest_float("c", 0, 1, step=0.5) if b == "u" else 0
+    time.sleep(0.05)
+    return a + c
+for name in "first", "second":
+    study = optuna.create_study(study_name=name, sampler=optuna.samplers.BruteForceSampler(seed=1))
+    study.optimize(objective)
+    print(name, json.dumps([len(study.trials), len({tuple(trial.params.items()) for trial in study.trials})]))
+"""
+    ran = run(program, "--workers", "2")
+    assert ran.said("first")[1] == 9 and ran.said("second")[1] == 9, ran.out
+    assert run(program).said("first") == [9, 9]
 
 
 def without_isolation_trials_run_in_the_program():

@@ -21,6 +21,7 @@
 #include "hpo/failure/python_error.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
+#include "support/text.hpp"
 #include "tune/optimize/program_failure.hpp"
 #include "tune/optimize/python_package.hpp"
 #include "tune/study_run/interrupts.hpp"
@@ -166,7 +167,10 @@ void ProgramFront::end_in_call() {
 ProgramFront::ByOptuna ProgramFront::by_optuna() const {
     std::ifstream file{folder_.path() / "front.by_optuna"};
     ByOptuna done;
-    for (char what = 0; file.get(what);) ++(what == 't' ? done.tells : done.optimize_calls);
+    for (char what = 0; file.get(what);) {
+        if (what == 'k') done.in_kernel = true;
+        else ++(what == 't' ? done.tells : done.optimize_calls);
+    }
     return done;
 }
 
@@ -184,6 +188,7 @@ std::optional<std::string> ProgramFront::why_not_again(const OptimizeCall& call)
 
 std::optional<std::string> ProgramFront::started_again(const OptimizeCall& call) {
     constexpr double seconds_until_told = 10;
+    const double most_seconds = 20 + 5 * since_start_.seconds();
     const std::filesystem::path reached = folder_.path() / "reached";
     const std::filesystem::path errors = folder_.path() / "errors";
     std::filesystem::remove(reached);
@@ -201,6 +206,11 @@ std::optional<std::string> ProgramFront::started_again(const OptimizeCall& call)
     bool has_told = false;
     while (!again.wait(std::chrono::milliseconds{poll_milliseconds})) {
         if (was_interrupted()) throw Error{Errc::interrupted, "interrupted while the program was started again"};
+        if (waited.seconds() > most_seconds) {
+            again.signal(SIGKILL);
+            return "did not come to study.optimize within " + tools::duration(most_seconds) +
+                   " when it was started again; perhaps it waits for something that its first start holds";
+        }
         if (waited.seconds() < seconds_until_told || std::exchange(has_told, true)) continue;
         std::cerr << "hpo-tune: note: the program is started once more, to see whether it can be started for each attempt\n";
     }

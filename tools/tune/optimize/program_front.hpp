@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hpo/base/temporary_folder.hpp"
+#include "hpo/base/time.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/sampler/concept.hpp"
@@ -54,6 +55,7 @@ public:
     struct ByOptuna {
         std::size_t tells = 0;           ///< of study.tell
         std::size_t optimize_calls = 0;  ///< that hpo did not run
+        bool in_kernel = false;          ///< of a notebook
     };
     [[nodiscard]] ByOptuna by_optuna() const;
 
@@ -65,7 +67,8 @@ public:
     void leave_to_optuna(const std::string& why);
     /// Starts the program once more up to this call, as each attempt will if the program cannot fork. Returns what went wrong, in words
     /// that follow "the program"; nullopt if it has reached the call. A failure holds for all later calls, which stand behind this one.
-    /// A success does not, because what the program does between the two may fail.
+    /// A success does not, because what the program does between the two may fail. A start counts as failed if it takes five times as long
+    /// as the program has run by now, and 20 s more.
     [[nodiscard]] std::optional<std::string> why_not_again(const OptimizeCall& call);
     /// Says which study runs the call, and waits until the program is ready for it.
     void opened(const OptimizeCall& call, const std::string& store, const std::string& study);
@@ -127,6 +130,7 @@ private:
     std::vector<worker::Descriptor> turned_away_;
     std::optional<RequestLines> lines_;
     std::optional<worker::Process> program_;
+    Stopwatch since_start_;         ///< of the program
     std::deque<tools::Json> said_;  ///< by a trial that runs in the program, and not heard yet
     bool wants_stop_ = false;
     bool runs_latest_call_ = false;

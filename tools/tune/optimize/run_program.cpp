@@ -56,12 +56,17 @@ std::string script_name(const StudyArguments& arguments, const std::string& name
     return name;
 }
 
+/// True if a store would be made there.
+bool is_new_file(const std::string& store) {
+    std::error_code is_absent;
+    return std::filesystem::file_size(store::file_of(store), is_absent) == 0 || is_absent;
+}
+
 /// A study in memory begins anew each time. So it gets a name that the store does not have. Waits for the store as the run will, and writes
 /// nothing.
 std::string unused_name(const Settings& settings, const std::string& wanted) {
     const std::string& store = settings.text("store");
-    std::error_code is_absent;
-    if (std::filesystem::file_size(store::file_of(store), is_absent) == 0 || is_absent) return wanted;
+    if (is_new_file(store)) return wanted;
     const auto tell = [](const std::string& text) { std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n"; };
     store::Snapshot file{store, store_patience(settings, tell, was_interrupted)};
     const std::vector<Study> studies = file.studies();
@@ -107,7 +112,10 @@ void require_options(StudyArguments arguments) {
     (void)settings.policies();
     for (const auto& check : value_checks(settings)) check();
     (void)settings.fixed();
-    if (arguments.words.contains("store")) require_writable_store(store::file_of(settings.text("store")));
+    if (arguments.words.contains("store")) {
+        require_writable_store(store::file_of(settings.text("store")));
+        if (!is_new_file(settings.text("store"))) (void)store::Snapshot{settings.text("store")};  // throws if it is no store
+    }
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
@@ -122,6 +130,10 @@ void require_options(StudyArguments arguments) {
     (void)opened_log(settings);  // last, because it makes the file
 }
 
+constexpr const char* in_kernel =
+    "the study is in the kernel of a notebook, which can neither be copied nor started again. So Optuna itself runs it, and no option of "
+    "hpo "
+    "has an effect. As a script it is run by hpo: jupyter nbconvert --to script NOTEBOOK";
 constexpr const char* by_ask_and_tell = " by Optuna itself (study.ask and study.tell), because only study.optimize is taken over";
 
 }  // namespace
@@ -155,6 +167,7 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     }
     const int status = front.wait();
     const ProgramFront::ByOptuna by_optuna = front.by_optuna();
+    if (by_optuna.in_kernel) std::cerr << "hpo-tune: note: " << in_kernel << "\n";
     if (front.runs_latest_call() || by_optuna.optimize_calls > 0) return status;  // which the program has said
     if (by_optuna.tells > 0)
         std::cerr << "hpo-tune: note: the program ran " << tools::counted(by_optuna.tells, "trial") << by_ask_and_tell << "\n";
@@ -206,12 +219,17 @@ int check_program(const StudyArguments& arguments, bool as_json) {
             (void)settings.policies();
             require_writable_store(store::file_of(settings.text("store")));
             lines = run_in_words(settings, *call);
+            const auto why = call->forks || !call->tells_reached || arguments.in_program ? std::nullopt : front.why_not_again(*call);
             front.end_in_call();
+            if (why)
+                throw Error{Errc::bad_value, shown_program(arguments.program) + ": the program " + *why +
+                                                 ". Each attempt would have to start it again, so Optuna itself would run its study"};
         } else {
             const int ended = front.wait();
             const ProgramFront::ByOptuna by_optuna = front.by_optuna();
             if (was_interrupted()) throw Error{Errc::interrupted, "interrupted before the program called study.optimize"};
             const std::string what = "the program ended with status " + std::to_string(ended);
+            if (by_optuna.in_kernel) throw Error{Errc::bad_value, shown_program(arguments.program) + ": " + in_kernel};
             const std::string why = by_optuna.optimize_calls > 0 ? "Optuna itself would run its study, as it has said"
                                     : by_optuna.tells > 0        ? "ran " + tools::counted(by_optuna.tells, "trial") + by_ask_and_tell
                                                                  : "did not call study.optimize of Optuna";

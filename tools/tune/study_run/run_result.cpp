@@ -218,17 +218,20 @@ int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept) 
         return exit_code(Errc::store);
     }
     const analysis::StudyCounts counts = analysis::count(result.trials);
-    const auto is_usable = [](const Trial& trial) {
+    const auto has_value = [](const Trial& trial) {
         const auto is_finite = [](double value) { return std::isfinite(value); };
-        return trial.state == TrialState::complete && trial.feasible() && std::ranges::any_of(trial.values, is_finite);
+        return trial.state == TrialState::complete && std::ranges::any_of(trial.values, is_finite);
     };
-    if (std::ranges::any_of(result.trials, is_usable)) return 0;
+    if (std::ranges::any_of(result.trials, [&](const Trial& trial) { return has_value(trial) && trial.feasible(); })) return 0;
+    const bool is_infeasible_alone = std::ranges::any_of(result.trials, has_value);
     const std::size_t all = counts.ended();
     std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": "
               << (all == 0               ? "no trial has ended"
                   : counts.failed == all ? (all == 1 ? "its trial failed" : "each of its " + std::to_string(all) + " trials failed")
-                  : all == 1             ? "its trial has no value that could be used"
-                                         : "none of its " + std::to_string(all) + " trials has a value that could be used")
+                  : is_infeasible_alone
+                      ? (all == 1 ? "its trial is not feasible" : "none of its " + std::to_string(all) + " trials is feasible")
+                  : all == 1 ? "its trial has no value that could be used"
+                             : "none of its " + std::to_string(all) + " trials has a value that could be used")
               << "\n";
     return exit_code(Errc::check_failed);
 }

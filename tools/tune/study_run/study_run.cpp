@@ -340,6 +340,8 @@ int StudyRun::conclude(const TuneResult& result) {
         return result.interrupted ? exit_code(Errc::interrupted) : 0;
     }
     print_result(result, settings_, tune_.trials, kept, options_.json);
+    if (front_ && !own_front_ && !options_.json && !(call_.store.empty() && call_.copy_of.empty()))
+        std::cout << "  for that, the program has to load its study: create_study(..., load_if_exists=True)\n";
     if (front_) tell_program_of_end(result);
     if (program_gone_) return exit_code(Errc::plugin);
     return exit_status(result, kept);
