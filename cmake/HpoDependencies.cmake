@@ -1,6 +1,12 @@
 # One alias per third-party package, because their own names differ. Installed packages only.
 find_package(Threads REQUIRED)
 
+if(HPO_STATIC)
+  set(hpo_shared_suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  set(ZLIB_USE_STATIC_LIBS ON)
+endif()
+
 # What the header-only parts need, found when present; a target whose package is missing does not exist.
 find_package(Boost 1.74 QUIET)
 find_package(SQLiteCpp QUIET)
@@ -19,6 +25,12 @@ find_path(HPO_UTF8PROC_INCLUDE_DIR utf8proc.h)
 find_library(HPO_UTF8PROC_LIBRARY NAMES utf8proc)
 mark_as_advanced(HPO_UTF8PROC_INCLUDE_DIR HPO_UTF8PROC_LIBRARY)
 
+find_library(HPO_SQLITE_LIBRARY NAMES sqlite3)
+mark_as_advanced(HPO_SQLITE_LIBRARY)
+if(HPO_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES ${hpo_shared_suffixes})
+endif()
+
 if(TARGET Boost::headers)
   # Boost.DLL on std::filesystem: no compiled Boost library is linked.
   add_library(hpo_boost INTERFACE)
@@ -26,6 +38,6 @@ if(TARGET Boost::headers)
   target_link_libraries(hpo_boost INTERFACE Boost::headers Threads::Threads ${CMAKE_DL_LIBS})
 endif()
 
-if(HPO_BUILD_PLUGINS OR HPO_TORCH_WHEEL OR HPO_WITH_TORCH)
+if(NOT HPO_WITHOUT_TORCH AND (HPO_BUILD_PLUGINS OR HPO_TORCH_WHEEL OR HPO_WITH_TORCH))
   include(${CMAKE_CURRENT_LIST_DIR}/HpoTorch.cmake)
 endif()

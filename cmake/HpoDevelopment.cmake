@@ -8,6 +8,13 @@ endif()
 if(HPO_WERROR)
   target_compile_options(hpo_development INTERFACE -Werror)
 endif()
+if(HPO_STATIC)
+  # libgcc_s stays shared: the static one of GCC 12 needs a newer C library (_dl_find_object).
+  target_compile_options(hpo_development INTERFACE -ffunction-sections -fdata-sections
+                         -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
+  target_link_options(hpo_development INTERFACE -static-libstdc++ LINKER:--as-needed LINKER:--gc-sections LINKER:-z,relro,-z,now
+                      LINKER:--exclude-libs,ALL)
+endif()
 if(HPO_SANITIZE_ADDRESS)
   target_compile_options(hpo_development INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(hpo_development INTERFACE -fsanitize=address,undefined)

@@ -1,8 +1,8 @@
 # hpo::runtime: what is no template, compiled once. It has the bodies of include/hpo/**/*_inl.hpp without torch/; who links it gets HPO_COMPILED, and the
 # headers then only declare. Where a package is missing it is empty, and everything is header-only.
 set(HPO_COMPILED_DIR "" CACHE PATH "Folder of another build of these sources, whose libhpo_runtime.a is linked instead of compiling it in this build too")
-set(hpo_runtime_folders base core allocator space sampler pruner memory recovery store analysis text weights)
-set(hpo_runtime_light_folders failure registry device trainer worker script tuner dataset)  # they wait for others more than they compute
+set(hpo_runtime_folders base core allocator space sampler pruner memory recovery analysis text weights)
+set(hpo_runtime_light_folders failure registry device trainer worker tuner dataset)  # they wait for others more than they compute
 set(hpo_runtime_components enumeration sqlite lua plugin dataset text weights)
 set(hpo_runtime_missing "")
 foreach(component IN LISTS hpo_runtime_components)
@@ -46,9 +46,13 @@ else()
   else()
     hpo_bodies(hpo_runtime_light OBJECT FOLDERS ${hpo_runtime_light_folders} LIBRARIES ${hpo_runtime_components})
     target_compile_options(hpo_runtime_light PRIVATE $<$<CONFIG:Release>:-O1>)
+    # SQLite and Lua are needed by some programs alone: by no trainer, so a trainer should not have them linked in.
+    hpo_bodies(hpo_runtime_store OBJECT FOLDERS store LIBRARIES ${hpo_runtime_components})
+    hpo_bodies(hpo_runtime_script OBJECT FOLDERS script LIBRARIES ${hpo_runtime_components})
+    target_compile_options(hpo_runtime_script PRIVATE $<$<CONFIG:Release>:-O1>)
     hpo_bodies(hpo_runtime STATIC FOLDERS ${hpo_runtime_folders} LIBRARIES ${hpo_runtime_components})
-    target_sources(hpo_runtime PRIVATE $<TARGET_OBJECTS:hpo_runtime_light>)
-    set_target_properties(hpo_runtime_light hpo_runtime PROPERTIES UNITY_BUILD_BATCH_SIZE 70)
+    target_sources(hpo_runtime PRIVATE $<TARGET_OBJECTS:hpo_runtime_light> $<TARGET_OBJECTS:hpo_runtime_store> $<TARGET_OBJECTS:hpo_runtime_script>)
+    set_target_properties(hpo_runtime_light hpo_runtime_store hpo_runtime_script hpo_runtime PROPERTIES UNITY_BUILD_BATCH_SIZE 70)
     add_library(hpo::runtime ALIAS hpo_runtime)
   endif()
 endif()

@@ -20,7 +20,11 @@ endfunction()
 
 hpo_component(maths)                                                                # a former name: it needs no package
 hpo_component(enumeration range-v3::range-v3)                                       # space/, analysis/
-hpo_component(sqlite SQLiteCpp sqlite3 nlohmann_json::nlohmann_json)                # store/sqlite
+if(HPO_SQLITE_LIBRARY)
+  hpo_component(sqlite SQLiteCpp ${HPO_SQLITE_LIBRARY} nlohmann_json::nlohmann_json)  # store/sqlite
+else()
+  message(STATUS "hpo::sqlite is off: libsqlite3-dev was not found")
+endif()
 hpo_component(plugin hpo_boost nlohmann_json::nlohmann_json)                        # trainer/, worker/, device/
 hpo_component(dataset ZLIB::ZLIB nlohmann_json::nlohmann_json)                       # dataset/
 hpo_component(weights nlohmann_json::nlohmann_json)                                  # weights/

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
-"""The version of hpo. A test compares it with the one in CMakeLists.txt."""
+"""The version of hpo. CMake and the wheel read it here."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0rc1"

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The package itself."""
 
-import re
+import subprocess
 import unittest
 
-from studies import SOURCES, run_python
+from studies import TOOLS, run_python
 
 import hpo
 
 
 class Package(unittest.TestCase):
     def test_the_version_is_the_one_of_the_project(self):
-        project = (SOURCES / "CMakeLists.txt").read_text(encoding="utf-8")
-        [version] = re.findall(r"^project\(hpo VERSION (\S+)", project, re.M)
-        self.assertEqual(hpo.__version__, version)
+        for tool in ("hpo-tune", "hpo-analyze", "hpo-worker"):
+            told = subprocess.run([TOOLS / tool, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+            self.assertEqual(told, hpo.__version__ + "\n")
 
     def test_every_public_name_has_a_docstring(self):
         for name in hpo.__all__:

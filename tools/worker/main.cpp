@@ -13,6 +13,7 @@
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "hpo/worker/child/worker_loop.hpp"
+#include "support/installation.hpp"
 #include "support/terminal.hpp"
 #include "worker/check_plugin.hpp"
 #include "worker/describe.hpp"
@@ -43,9 +44,12 @@ PluginFolders search_path(const std::vector<std::string>& given) {
             begin = end + 1;
         }
     }
-    const auto prefix = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
-    folders.push_back(prefix / "lib/hpo/trainers");
-    if (std::string_view{HPO_LIBDIR} != "lib") folders.push_back(prefix / HPO_LIBDIR / "hpo/trainers");
+    const std::size_t named = folders.size();
+    const auto libraries = hpo::tools::library_folders();
+    for (const std::filesystem::path& folder : libraries) {
+        if (std::filesystem::exists(folder / "trainers")) folders.push_back(folder / "trainers");
+    }
+    if (folders.size() == named) folders.push_back(libraries.front() / "trainers");  // so that it is told where trainers should be
     return folders;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -56,14 +57,19 @@ const KnownCard& most_alike(const PredictedCard& like) {
 }  // namespace
 
 std::filesystem::path virtual_card_folder() {
-    const std::filesystem::path installation = tools::installation();
-    const std::filesystem::path folder = installation / "lib" / "hpo" / "virtual_card";
-    for (const std::string part : {"cuda12", "cuda13", "nvml"}) {
-        if (!std::filesystem::exists(folder / ("libhpo_virtual_card_" + part + ".so")))
-            throw Error{Errc::no_device, "no virtual card in " + folder.string() + "; build it: cmake --build " + installation.string() +
-                                             " --target hpo_virtual_card"};
+    const auto is_whole = [](const std::filesystem::path& folder) {
+        return std::ranges::all_of(std::array{"cuda12", "cuda13", "nvml"}, [&](const std::string part) {
+            return std::filesystem::exists(folder / ("libhpo_virtual_card_" + part + ".so"));
+        });
+    };
+    const auto libraries = tools::library_folders();
+    for (const std::filesystem::path& folder : libraries) {
+        if (is_whole(folder / "virtual_card")) return folder / "virtual_card";
     }
-    return folder;
+    const std::string where = "no virtual card in " + (libraries.front() / "virtual_card").string();
+    if (tools::is_build_tree())
+        throw Error{Errc::no_device, where + "; build it: cmake --build " + tools::installation().string() + " --target hpo_virtual_card"};
+    throw Error{Errc::no_device, where + ": this installation of hpo is not whole; install it again"};
 }
 
 bool is_on_virtual_card() { return ::dlsym(RTLD_DEFAULT, "hpo_virtual_card_use") != nullptr; }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tune/optimize/run_program.hpp"
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <optional>
-#include <random>
 #include <sstream>
 
 #include "hpo/base/error.hpp"
@@ -76,10 +76,17 @@ std::string unused_name(const Settings& settings, const std::string& wanted) {
     return name;
 }
 
+/// std::random_device would need a C library that is newer than all else does.
+std::int64_t drawn_seed() {
+    std::uint32_t seed = 0;
+    if (::getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint32_t>(now().microseconds);
+    return seed >> 1U;
+}
+
 StudyArguments arguments_of(StudyArguments arguments, OptimizeCall& call) {
     arguments.script = shown_program(arguments.program);
-    arguments.accept_changed_options = true;                   // another argument of the program is no other study
-    if (!call.seed) call.seed = std::random_device{}() >> 1U;  // an unseeded sampler of Optuna draws anew in each study, too
+    arguments.accept_changed_options = true;   // another argument of the program is no other study
+    if (!call.seed) call.seed = drawn_seed();  // an unseeded sampler of Optuna draws anew in each study, too
     if (call.one_worker && arguments.words.insert({"workers", "1"}).second)
         call.sampler_note += ", with one worker, because it may need the value of the latest trial: --workers says another number";
     if (!call.store.empty()) arguments.words.insert_or_assign("store", call.store);
