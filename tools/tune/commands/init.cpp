@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "hpo/base/error.hpp"
+#include "support/installation.hpp"
 #include "tune/commands/commands.hpp"
 
 namespace hpo::tune {
@@ -57,6 +58,53 @@ return hpo.study {
 }
 )lua";
 
+// For an installation without the trainers of LibTorch. It runs where Python is, and needs no other package.
+constexpr const char* first_command_script = R"lua(-- A study of a program: each attempt of a trial starts it anew, and measures its memory.
+--
+--   hpo-tune check %NAME%.lua     finds mistakes without running a trial
+--   hpo-tune run %NAME%.lua       runs the study; again: goes on with it
+--   hpo-analyze memory            shows what each trial took
+--   hpo-analyze oom               explains what ran out of memory, if anything did
+--
+-- A Python program that calls study.optimize of Optuna needs no script: hpo-tune run -- python train.py
+local hpo = require "hpo"
+
+return hpo.study {
+  name = "%NAME%",
+
+  -- The program, with a place for each parameter that it takes. Put your own here: { "python3", "train.py", "--lr", "{lr}", ... }.
+  -- It tells its value on a line of standard output: @hpo {"value": 0.5}. It may report on the way: @hpo {"step": 1, "value": 0.7}.
+  trainer = hpo.command { "python3", "-c", [[
+import sys
+rate, width = float(sys.argv[1]), int(sys.argv[2])
+network = bytearray(width << 20)                  # so many MiB
+loss = 1.0
+for epoch in range(1, 6):
+    loss *= 0.5 + abs(rate - 0.01) * 10 / width ** 0.5
+    print('@hpo {"step": %d, "value": %g}' % (epoch, loss), flush=True)
+print('@hpo {"value": %g}' % loss, flush=True)
+]], "{lr}", "{width}" },
+  objective = { metric = "loss", direction = "minimize" },
+
+  -- `hpo-tune policies` lists these with their options: sampler = "tpe:startup_trials=20".
+  sampler = "tpe",
+  pruner = "median",
+
+  trials = 20,
+  device = "cpu",
+
+  -- What all trials together may hold. Some configurations below need more, and are refused before launch once hpo has learned what trials
+  -- take. A GPU's memory is known: leave it out.
+  device_memory = "192MiB",
+
+  -- What is searched. Ask for parameters in any order, under any condition.
+  space = function(trial)
+    trial:float("lr", 1e-4, 1e-1, { log = true })
+    trial:int("width", 8, 256, { step = 8 })
+  end,
+}
+)lua";
+
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
     for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) text.replace(at, what.size(), with);
     return text;
@@ -79,12 +127,17 @@ void add_init(CLI::App& app, Actions& actions) {
         if (std::filesystem::exists(file)) {
             throw Error{Errc::usage, file.string() + ": exists already; give another name, or remove it first"};
         }
+        const bool has_torch_trainer = std::ranges::any_of(tools::library_folders(), [](const std::filesystem::path& folder) {
+            return std::filesystem::exists(folder / "trainers/libhpo_trainer_image_classifier.so");
+        });
         std::ofstream out{file};
-        out << replaced(first_script, "%NAME%", file.stem().string());
+        out << replaced(has_torch_trainer ? first_script : first_command_script, "%NAME%", file.stem().string());
         out.close();
         if (!out) throw Error{Errc::usage, file.string() + ": cannot be written"};
         std::cout << "wrote " << file.string() << "\nnext: hpo-tune check " << file.string() << "\n      hpo-tune run " << file.string()
                   << "\n";
+        if (!has_torch_trainer)
+            std::cout << "a Python program that calls study.optimize of Optuna needs no script: hpo-tune run -- python train.py\n";
         return 0;
     });
 }

@@ -248,13 +248,15 @@ bool is_plugin_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
+constexpr const char* where_it_is = "WHERE_HPO_IS_INSTALLED";
+
 /// Where the package is that this program belongs to. For a program of a build tree: a word that the reader replaces.
 std::string installed_prefix() {
     const auto prefix = tools::installation();
     for (const char* folder : {"lib", HPO_LIBDIR}) {
         if (std::filesystem::exists(prefix / folder / "cmake/hpo/hpoConfig.cmake")) return shell_quoted(prefix.string());
     }
-    return "WHERE_HPO_IS_INSTALLED";
+    return where_it_is;
 }
 
 void write_plugin_file(const std::filesystem::path& file, const std::string& text) {
@@ -284,6 +286,9 @@ int new_plugin(const std::string& given, bool plain) {
               << "      cmake --build build\n"
               << "      ctest --test-dir build --output-on-failure\n"
               << "      hpo-tune run " << name << ".lua --plugin-dir build/lib/hpo/trainers\n";
+    if (fields.prefix == where_it_is)
+        std::cout << "note: " << tools::installation().string() << " has no headers of hpo, as a wheel and a build tree have none; for "
+                  << where_it_is << ", install hpo from its sources: cmake --install BUILD --prefix PREFIX\n";
     return 0;
 }
 
