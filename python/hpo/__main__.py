@@ -6,9 +6,11 @@ It is the same as ``hpo-tune run OPTIONS -- python train.py ARGUMENTS...`` with 
 """
 
 import os
-import shutil
 import sys
 from typing import List, NoReturn
+
+from . import _tools
+from ._errors import HpoError
 
 _USAGE = "usage: python -m hpo [OPTIONS OF hpo-tune run] PROGRAM.py ARGUMENTS...   (or -m MODULE instead of PROGRAM.py)"
 
@@ -25,10 +27,14 @@ def main(words: List[str]) -> NoReturn:
     at = next((index for index, word in enumerate(words) if word == "-m" or (word.endswith(".py") and not word.startswith("-"))), None)
     if at is None:
         _refuse(f"no program is given; {_USAGE}")
+    try:
+        _tools.refuse_former_distribution()
+    except HpoError as error:
+        _refuse(str(error))
     wanted = os.environ.get("HPO_TUNE") or "hpo-tune"
-    tool = shutil.which(wanted)
+    tool = _tools.find_tool(wanted)
     if tool is None:
-        place = "hpo-tune is not in PATH" if wanted == "hpo-tune" else f"HPO_TUNE is {wanted!r}, which is no program that can be started"
+        place = "hpo-tune is neither beside this package nor in PATH" if wanted == "hpo-tune" else f"HPO_TUNE is {wanted!r}, which is no program that can be started"
         _refuse(f"{place}. Put the folder of hpo's tools in PATH, or name the program in HPO_TUNE")
     sys.stdout.flush()
     os.execv(tool, [tool, "run", *words[:at], "--", sys.executable, *words[at:]])

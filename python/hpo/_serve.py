@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import threading
 from typing import Any, Dict, Optional
 
+from . import _tools
 from ._errors import HpoError
 from ._json import line_of
 
@@ -17,10 +17,12 @@ LONGEST_LINE = 16 << 20  # bytes
 
 
 def _tool_at(given: Optional[str]) -> str:
-    found = shutil.which(given or "hpo-tune")
+    _tools.refuse_former_distribution()
+    found = _tools.find_tool(given or "hpo-tune")
     if found is None:
-        place = f"{given!r} is no program that can be started" if given else "hpo-tune is not in PATH"
+        place = f"{given!r} is no program that can be started" if given else "hpo-tune is neither beside this package nor in PATH"
         raise HpoError(f"{place}. Put the folder of hpo's tools in PATH, or name the program: hpo.Study(..., tool='.../hpo-tune')")
+    _tools.warn_of_other_version(found)
     return found
 
 

@@ -136,7 +136,7 @@ class Study:
     ``name`` is its name in the store. ``directions`` is ``"minimize"``, ``"maximize"``, or a list of them; without it a new study
     minimizes. ``store`` is an SQLite file, which hpo's tools and Optuna read; a study of that name that is there goes on. Without a store
     the study is kept in memory. ``sampler`` and ``pruner`` are written as for ``hpo-tune run``: ``"tpe:startup_trials=20"``. ``seed`` is
-    the root of all randomness. ``tool`` is the program hpo-tune, if it is not in PATH.
+    the root of all randomness. ``tool`` is the program hpo-tune, if it is neither beside the package nor in PATH.
 
     It runs ``hpo-tune serve`` until ``close``, the end of a ``with`` block, or the end of the program. Several processes may work on one
     study: each makes a Study with the same store. Thread safety: any number of threads.

@@ -199,7 +199,7 @@ class Module(unittest.TestCase):
         self.assertIn("python -m hpo: error: no program is given; usage: ", run.stderr)
         run = self.run_module("train.py", PATH=os.path.dirname(__file__))
         self.assertEqual(run.returncode, 2)
-        self.assertIn("python -m hpo: error: hpo-tune is not in PATH. ", run.stderr)
+        self.assertIn("python -m hpo: error: hpo-tune is neither beside this package nor in PATH. ", run.stderr)
         run = self.run_module("train.py", HPO_TUNE="/nowhere")
         self.assertIn("HPO_TUNE is '/nowhere', which is no program that can be started", run.stderr)
 

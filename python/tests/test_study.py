@@ -294,7 +294,7 @@ class WithoutAServer(StudyTest):
         with self.assertRaisesRegex(hpo.HpoError, "'/no/hpo-tune' is no program that can be started. Put the folder"):
             hpo.Study("s", tool="/no/hpo-tune")
         run = run_python("import hpo; hpo.Study('s')", PATH="/no")
-        self.assertRegex(run.stderr.splitlines()[-1], "HpoError: hpo-tune is not in PATH. Put the folder of hpo's tools in PATH")
+        self.assertRegex(run.stderr.splitlines()[-1], "HpoError: hpo-tune is neither beside this package nor in PATH. Put the folder of hpo's tools in PATH")
 
     def test_a_tool_that_ends_is_an_error_and_no_hang(self):
         with self.assertRaisesRegex(hpo.HpoError, "create_study: hpo-tune serve has ended with status 3"):
