@@ -20,7 +20,7 @@ inline void write_study_system_attribute(Connection& connection, std::int64_t st
 /// Replaces a study's system attribute if it still is `expected`, in one step. A nullopt `expected` means that there is no such attribute.
 /// Returns false and changes nothing if it is something else.
 [[nodiscard]] inline bool replace_study_system_attribute(Connection& connection, std::int64_t study_id, const std::string& key,
-                                                  const std::optional<std::string>& expected, const std::string& json) {
+                                                         const std::optional<std::string>& expected, const std::string& json) {
     return connection.write([&] {
         std::optional<std::string> present;
         {
