@@ -88,6 +88,9 @@ def take_over(study_class: Any) -> None:
         tuner = _kept_state.keeps_its_best(func)
         if tuner:
             return by_optuna(f"{tuner} needs the best model that its objective keeps in the program", once=True)
+        why_left = _policies.why_left_to_optuna(self.sampler)
+        if why_left:
+            return by_optuna(why_left, once=True)
         caught = tuple(catch) if isinstance(catch, Iterable) else (catch,)
         number = next(_calls)
         if "HPO_OPTIMIZE_CALL" in os.environ:

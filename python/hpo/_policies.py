@@ -22,7 +22,18 @@ def is_of_the_program(policy: Any) -> bool:
 
 def wants_one_worker(sampler: Any) -> bool:
     """True for a class of the program, which may rely on one trial after the other, and for one that would run points of its tree twice."""
-    return is_of_the_program(sampler) or type(sampler).__name__ == "BruteForceSampler"
+    return is_of_the_program(sampler) or _is_brute_force(sampler)
+
+
+def _is_brute_force(sampler: Any) -> bool:
+    return type(sampler).__name__ == "BruteForceSampler"
+
+
+def why_left_to_optuna(sampler: Any) -> str:
+    """Why hpo cannot ask this sampler. Empty if it can."""
+    if _is_brute_force(sampler) and not hasattr(sampler, "_populate_tree"):
+        return "BruteForceSampler of Optuna before 3.2 adds trials for each value that it draws, and hpo draws some that no trial asks for"
+    return ""
 
 
 def seed_of(generator: Any) -> Optional[int]:
