@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -18,6 +22,7 @@
 #include "hpo/device/host_occupancy.hpp"
 #include "hpo/device/left_by_others.hpp"
 #include "hpo/device/visible_cards.hpp"
+#include "hpo/worker/descriptor.hpp"
 #include "hpo/worker/supervisor/device_now.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "tune/card/virtual_card.hpp"
@@ -85,6 +90,15 @@ DeviceFinding other_processes(const worker::PoolConfig& config) {
     return {is_cpu(config.device) ? Level::ok : Level::note, what, text};
 }
 
+/// Why this user cannot make a file there. The file is gone when it returns.
+std::optional<std::string> why_no_file_in(const std::string& folder) {
+    std::string file = folder + "/hpo-doctor-XXXXXX";
+    const worker::Descriptor made{::mkstemp(file.data())};
+    if (made.get() < 0) return std::string{std::strerror(errno)};
+    ::unlink(file.c_str());
+    return std::nullopt;
+}
+
 /// A plugin that can perhaps measure the device. Throws Error.
 const worker::PluginDescription& measuring_plugin(const MeasurementRequest& request, const worker::WorkerDescription& described) {
     std::vector<std::string> names;
@@ -139,6 +153,10 @@ std::vector<DeviceFinding> machine_findings(const std::filesystem::path& store_f
     constexpr std::int64_t mib = std::int64_t{1} << 20U;
     std::vector<DeviceFinding> findings;
     findings.push_back(room_in("shared memory", "/dev/shm", mib, 64 * mib, "the accounts of devices that trials share"));
+    if (findings.back().level != Level::bad) {
+        if (const auto why_not = why_no_file_in("/dev/shm"))
+            findings.back() = {Level::bad, "shared memory", "no file can be made in /dev/shm: " + *why_not + "; mount it with mode 1777"};
+    }
     findings.push_back(open_files());
     if (std::filesystem::is_directory(store_folder))
         findings.push_back(room_in("disk", store_folder, 16 * mib, 1024 * mib, "a long study"));
