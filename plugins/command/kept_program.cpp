@@ -74,15 +74,23 @@ bool read_all(int from, void* data, std::size_t size) {
     return true;
 }
 
+/// Closes the descriptors of these numbers. Linux before 5.9 has no call for it.
+void close_numbers(unsigned first, unsigned last) {
+    if (::syscall(SYS_close_range, first, last, 0) == 0 || errno != ENOSYS) return;
+    ::rlimit most{};
+    ::getrlimit(RLIMIT_NOFILE, &most);
+    for (::rlim_t number = first; number <= last && number < most.rlim_cur; ++number) ::close(static_cast<int>(number));
+}
+
 /// Closes every descriptor but these, which must be sorted.
 void close_all_but(std::span<const int> kept) {
     unsigned from = 0;
     for (const int each : kept) {
         const auto number = static_cast<unsigned>(each);
-        if (number > from) ::close_range(from, number - 1, 0);
+        if (number > from) close_numbers(from, number - 1);
         from = number + 1;
     }
-    ::close_range(from, ~0U, 0);
+    close_numbers(from, ~0U);
 }
 
 struct Directory {  // what the kernel writes for each entry (getdents64)

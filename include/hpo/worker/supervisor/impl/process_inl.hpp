@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -61,7 +63,8 @@ HPO_INLINE Process Process::start(const ProcessSpec& spec) {
     }
     Process process{pid};
     process.handle_ = Descriptor{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
-    if (!process.handle_) throw system_failure("cannot watch process " + std::to_string(pid));
+    if (!process.handle_)
+        throw system_failure("cannot watch process " + std::to_string(pid) + (errno == ENOSYS ? " (hpo needs Linux 5.3 or later)" : ""));
     return process;
 }
 
