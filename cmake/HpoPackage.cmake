@@ -1,0 +1,28 @@
+# cpack --config build/release/CPackConfig.cmake: Debian packages of this build. hpo-tune has the tools, the headers, the docs and the
+# trainers that need no LibTorch; hpo-tune-torch has those that need it. They install on the Debian release that they were built on, because
+# they ask for the versions of its libraries.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME hpo-tune)
+set(CPACK_PACKAGE_VERSION ${hpo_version_text})
+set(CPACK_DEBIAN_PACKAGE_VERSION ${hpo_version_text})
+string(REGEX REPLACE "([0-9])(a|b|rc)([0-9])" "\\1~\\2\\3" CPACK_DEBIAN_PACKAGE_VERSION ${hpo_version_text})  # before the release itself
+set(CPACK_PACKAGE_CONTACT "the hpo developers <hpo@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "hyperparameter search that survives trials that run out of memory")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+set(CPACK_COMPONENTS_ALL Unspecified)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME hpo-tune)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS python3)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS python3-optuna)
+if(TARGET hpo::torch AND NOT HPO_TORCH_WHEEL)
+  list(APPEND CPACK_COMPONENTS_ALL torch)
+  set(CPACK_COMPONENT_TORCH_DESCRIPTION "The trainers for images and texts, which need LibTorch.")
+  set(CPACK_DEBIAN_TORCH_PACKAGE_NAME hpo-tune-torch)
+  set(CPACK_DEBIAN_TORCH_PACKAGE_DEPENDS "hpo-tune (= ${CPACK_DEBIAN_PACKAGE_VERSION}), libopenblas0-pthread")
+endif()
+include(CPack)
