@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Callable, List, NoReturn, Optional, Set, Tuple
 
-from . import _copy, _pages, _request, _reseed, _signals, _threads
+from . import _copy, _pages, _request, _reseed, _share, _signals, _threads
 from ._keeper import Keeper, Standby
 from ._request import Request
 
@@ -30,8 +30,7 @@ def why_not_with_names(may_wait: bool = True) -> str:
 
 
 def _why_not(may_wait: bool) -> Tuple[str, List[str]]:
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    if cuda is not None and cuda.is_initialized():
+    if _share.used_cuda() is not None:
         return "CUDA is initialised", []
     return _threads.missed(may_wait)
 

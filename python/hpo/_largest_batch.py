@@ -9,7 +9,6 @@ import operator
 import os
 import re
 import resource
-import sys
 import threading
 import traceback
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
@@ -84,13 +83,13 @@ def _try_smallest(run: Callable[[int], object], size: int) -> None:
         with _host_limit():
             _run_twice(run, size)
     except BaseException as error:
-        share = os.environ.get("HPO_HOST_BYTES", "")
-        if not (is_out_of_memory(error) and _channel.channel.in_trial and share.isdigit()):
+        share = _share_of_host()
+        if share is None or not is_out_of_memory(error):
             raise
-        _channel.channel.say({"memory": {"limit": int(share)}})
+        _channel.channel.say({"memory": {"limit": share}})
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise OutOfMemoryError(
-            f"a batch of {size}, the smallest, does not fit into the {int(share) / (1 << 20):.2f} MiB that the trial may take "
+            f"a batch of {size}, the smallest, does not fit into the {share / (1 << 20):.2f} MiB that the trial may take "
             f"({place.filename}:{place.lineno})"
         ) from None  # the first error of a chain counts as its cause, and this one would tell that the host has no more
     _give_back()
@@ -114,27 +113,21 @@ def _runs(run: Callable[[int], object], size: int) -> bool:
 def _run_twice(run: Callable[[int], object], size: int) -> None:
     run(size)
     run(size)
-    cuda = _cuda()
+    cuda = _share.used_cuda()
     if cuda is not None:
         cuda.synchronize()
 
 
-def _cuda() -> Any:
-    """torch.cuda, if the program has used it."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    return cuda if cuda is not None and cuda.is_initialized() else None
-
-
 def _give_back() -> None:
     gc.collect()
-    cuda = _cuda()
+    cuda = _share.used_cuda()
     if cuda is not None:
         cuda.empty_cache()
 
 
 def _forget_refusals() -> None:
     """What was tried and did not fit is no peak of the trial, and no reason to run it again with more memory."""
-    cuda = _cuda()
+    cuda = _share.used_cuda()
     if cuda is not None:
         cuda.reset_peak_memory_stats()
         cuda.reset_accumulated_memory_stats()
@@ -158,18 +151,24 @@ def _host_limit() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
+def _share_of_host() -> Optional[int]:
+    """The bytes of host memory that the trial may take in all. None elsewhere, and if nothing limits it."""
+    told = os.environ.get("HPO_HOST_BYTES", "")
+    return int(told) if _channel.channel.in_trial and told.isdigit() else None
+
+
 def _further_bytes() -> Optional[int]:
     """How many more bytes of host memory the program may take. None: nothing limits it, or nothing is known."""
     in_trial = _channel.channel.in_trial
-    is_on_cpu = os.environ.get("HPO_DEVICE", "").startswith("cpu") if in_trial else _cuda() is None
+    is_on_cpu = os.environ.get("HPO_DEVICE", "").startswith("cpu") if in_trial else _share.used_cuda() is None
     if not is_on_cpu:
         return None
-    share = os.environ.get("HPO_HOST_BYTES", "") if in_trial else ""
+    share = _share_of_host()
     try:
         may_take = _kib_in("/proc/meminfo")["MemAvailable"] * 1024
-        if share.isdigit():
+        if share is not None:
             # As hpo counts it from outside, but for a copy of a program, which counts for less.
-            may_take = min(may_take, int(share) - _kib_in("/proc/self/smaps_rollup")["Pss"] * 1024)
+            may_take = min(may_take, share - _kib_in("/proc/self/smaps_rollup")["Pss"] * 1024)
     except (OSError, KeyError):
         return None  # /proc looks unlike Linux
     return may_take - may_take // _LEFT_OF_HOST

@@ -8,6 +8,12 @@ import sys
 from typing import Any, Dict, Optional
 
 
+def used_cuda() -> Any:
+    """torch.cuda, if the program has initialised CUDA with PyTorch. Else None. It imports nothing and initialises nothing."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() else None
+
+
 def limit_torch() -> None:
     """Limits the caching allocator once the program initialises CUDA. PyTorch then raises its own out-of-memory error, and others lose nothing.
 
@@ -30,8 +36,8 @@ def limit_torch() -> None:
 def refused() -> Optional[Dict[str, int]]:
     """The limit, if PyTorch refused memory because of it, though the program caught that and went on with less."""
     limit = os.environ.get("HPO_TORCH_BYTES", "")
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    if not limit.isdigit() or cuda is None or not cuda.is_initialized() or not cuda.memory_stats(0).get("num_ooms", 0):
+    cuda = used_cuda()
+    if not limit.isdigit() or cuda is None or not cuda.memory_stats(0).get("num_ooms", 0):
         return None
     return {"limit": int(limit), "capacity": int(cuda.get_device_properties(0).total_memory)}
 

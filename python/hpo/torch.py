@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 from types import TracebackType
 from typing import Any, Dict, Optional, Type, Union
@@ -38,8 +37,8 @@ def _figures_of(cuda: Any, index: int) -> Dict[str, int]:
 
 def _figures(device: Optional[int]) -> Dict[str, int]:
     """The figures of a device, or of the one that holds most. Empty if the program has not used CUDA."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    if cuda is None or not cuda.is_initialized():
+    cuda = _share.used_cuda()
+    if cuda is None:
         return {}
     indices = range(cuda.device_count()) if device is None else [device]
     return max((_figures_of(cuda, index) for index in indices), key=lambda figures: figures.get("peak_reserved", 0), default={})
