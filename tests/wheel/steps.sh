@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What a person does with an installed wheel, from the install to the uninstall. Ends with 1 at the first thing that is not as it should be.
 #   steps.sh WHEEL FILES      FILES: a folder with programs/, databases/ and, if pip should not ask PyPI, house/ with all that Optuna needs
-# It is run in an empty folder, by a person who is not root and has nothing but Python. It writes there and into HOME.
+# It is run in an empty folder, and needs nothing but Python. It writes there and into HOME.
 set -eu
 
 wheel=$1
@@ -23,6 +23,11 @@ must() {
 }
 says() { grep -q -- "$1" "$here/said" || fail "nothing says '$1'"; }
 
+is_healthy() {
+  must "$1" doctor
+  if grep -q BAD "$here/said"; then fail "doctor finds something BAD"; fi
+}
+
 step "two commands: pip install, and a study of an unchanged program"
 begin=$(date +%s)
 python3 -m venv first
@@ -40,11 +45,19 @@ version=$(first/bin/python -c 'import hpo; print(hpo.__version__)')
 for tool in hpo-tune hpo-analyze hpo-worker; do
   [ "$(first/bin/$tool --version)" = "$version" ] || fail "$tool has another version than the package, $version"
 done
-must first/bin/python -W error -c 'import importlib.metadata, hpo; assert importlib.metadata.version("hpo-tune") == hpo.__version__'
+must first/bin/python -I -W error -c 'import importlib.metadata, pathlib, sys
+import hpo
+package, metadata = pathlib.Path(hpo.__file__).parent, importlib.metadata.metadata("hpo-tune")
+assert str(package).startswith(sys.prefix), package
+assert metadata["Version"] == hpo.__version__, metadata["Version"]
+assert all("extra ==" in each for each in metadata.get_all("Requires-Dist")), metadata.get_all("Requires-Dist")
+assert (package / "py.typed").exists()
+of_tools = pathlib.Path(sys.prefix) / "share/hpo/python/hpo"
+modules = [{str(path.relative_to(folder)) for path in folder.rglob("*.py")} for folder in (package, of_tools)]
+assert modules[0] == modules[1] and len(modules[0]) > 30, modules[0] ^ modules[1]'
 
 step "doctor"
-must first/bin/hpo-tune doctor
-if grep -q BAD said; then fail "doctor finds something BAD"; fi
+is_healthy first/bin/hpo-tune
 
 step "post-mortems of databases of Optuna"
 for database in "$files"/databases/*.db; do
@@ -91,8 +104,7 @@ says "3 complete"
 step "pip install --target"
 # shellcheck disable=SC2086
 must first/bin/pip install $quiet --target target "$wheel"
-must target/bin/hpo-tune doctor
-if grep -q BAD said; then fail "doctor finds something BAD"; fi
+is_healthy target/bin/hpo-tune
 must env PYTHONPATH=target python3 -W error -c 'import hpo; hpo.Study("asked", seed=1).close()'
 
 step "pip install --user"
@@ -101,8 +113,7 @@ if python3 -m pip --version >/dev/null 2>&1; then
   if python3 -m pip install --help | grep -q break-system-packages; then breaks=--break-system-packages; fi
   # shellcheck disable=SC2086
   must python3 -m pip install $quiet --user $breaks "$wheel"
-  must "$HOME/.local/bin/hpo-tune" doctor
-  if grep -q BAD said; then fail "doctor finds something BAD"; fi
+  is_healthy "$HOME/.local/bin/hpo-tune"
   must python3 -W error -c 'import hpo; hpo.Study("asked", seed=1).close()'
   # shellcheck disable=SC2086
   must python3 -m pip uninstall --quiet --yes $breaks hpo-tune
@@ -115,8 +126,7 @@ mv first moved
 must moved/bin/hpo-tune run --progress none --trials 3 --store moved.db -- other/bin/python "$files/programs/study.py"
 says "3 complete"
 ln -s "$here/moved/bin/hpo-tune" linked
-must ./linked doctor
-if grep -q BAD said; then fail "doctor finds something BAD"; fi
+is_healthy ./linked
 
 step "uninstall"
 must moved/bin/python -m pip uninstall --quiet --yes hpo-tune
