@@ -4,7 +4,6 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME hpo-tune)
 set(CPACK_PACKAGE_VERSION ${hpo_version_text})
-set(CPACK_DEBIAN_PACKAGE_VERSION ${hpo_version_text})
 string(REGEX REPLACE "([0-9])(a|b|rc)([0-9])" "\\1~\\2\\3" CPACK_DEBIAN_PACKAGE_VERSION ${hpo_version_text})  # before the release itself
 set(CPACK_PACKAGE_CONTACT "the hpo developers <hpo@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "hyperparameter search that survives trials that run out of memory")
