@@ -137,10 +137,15 @@ void require_options(StudyArguments arguments) {
     (void)opened_log(settings);  // last, because it makes the file
 }
 
+/// What keeps the program from being started again for each attempt, if its attempts need that. Says so in words that follow "the program".
+std::optional<std::string> why_not_again(ProgramFront& front, const OptimizeCall& call, const StudyArguments& arguments) {
+    if (call.forks || !call.tells_reached || arguments.in_program) return std::nullopt;
+    return front.why_not_again(call);
+}
+
 constexpr const char* in_kernel =
     "the study is in the kernel of a notebook, which can neither be copied nor started again. So Optuna itself runs it, and no option of "
-    "hpo "
-    "has an effect. As a script it is run by hpo: jupyter nbconvert --to script NOTEBOOK";
+    "hpo has an effect. As a script it is run by hpo: jupyter nbconvert --to script NOTEBOOK";
 constexpr const char* by_ask_and_tell = " by Optuna itself (study.ask and study.tell), because only study.optimize is taken over";
 
 }  // namespace
@@ -154,7 +159,7 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     while (auto call = front.next_call()) {
         std::optional<StudyRun> study;
         try {
-            if (const auto why = call->forks || !call->tells_reached || arguments.in_program ? std::nullopt : front.why_not_again(*call)) {
+            if (const auto why = why_not_again(front, *call, arguments)) {
                 front.leave_to_optuna("the program " + *why + ". Each attempt would have to start it again, because " + call->why_not);
                 continue;
             }
@@ -226,7 +231,7 @@ int check_program(const StudyArguments& arguments, bool as_json) {
             (void)settings.policies();
             require_writable_store(store::file_of(settings.text("store")));
             lines = run_in_words(settings, *call);
-            const auto why = call->forks || !call->tells_reached || arguments.in_program ? std::nullopt : front.why_not_again(*call);
+            const auto why = why_not_again(front, *call, arguments);
             front.end_in_call();
             if (why)
                 throw Error{Errc::bad_value, shown_program(arguments.program) + ": the program " + *why +

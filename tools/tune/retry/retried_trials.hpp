@@ -14,11 +14,10 @@ namespace hpo::tune {
 
 /// What `hpo-tune retry` is asked to do.
 struct RetryRequest {
-    bool stale = false;   ///< end RUNNING trials that surely run no more
-    bool failed = false;  ///< let failed trials run again
-    std::optional<double>
-        older_than_seconds;  ///< where no process tells whether a trial runs, it counts as over after so long without a sign of life
-    bool dry_run = false;    ///< change nothing
+    bool stale = false;                        ///< end RUNNING trials that surely run no more
+    bool failed = false;                       ///< let failed trials run again
+    std::optional<double> older_than_seconds;  ///< without a sign of life: then a trial is over of which no process tells whether it runs
+    bool dry_run = false;                      ///< change nothing
 };
 
 /// A trial that the store has as RUNNING.
