@@ -114,6 +114,23 @@ TEST_CASE("a run that was concluded to fit and ran out of memory is not conclude
     CHECK(larger_than(runs, asked({100, 8})) == std::vector<double>{200});
 }
 
+TEST_CASE("of a category of which all runs ran out, nothing is known of one that is at most half as large as each") {
+    // Rows are kind, length and batch. Of kind 1 nothing ran.
+    const LargerRuns runs{
+        {category, amount, amount}, {true, true, true}, {ran({0, 512, 64}, 90), ran_out({1, 512, 32}, 100), ran_out({1, 256, 32}, 100)}};
+    CHECK(runs.is_far_below_failed(asked({1, 128, 32})));
+    CHECK(runs.is_far_below_failed(asked({1, 64, 64})));  // larger in one, and a quarter in the other
+    CHECK(runs.is_far_below_failed(asked({1, absent, 8})));
+    CHECK_FALSE(runs.is_far_below_failed(asked({1, 256, 32})));
+    CHECK_FALSE(runs.is_far_below_failed(asked({1, 200, 32})));
+    CHECK_FALSE(runs.is_far_below_failed(asked({1, 128, 64})));
+    CHECK_FALSE(runs.is_far_below_failed(asked({0, 8, 1})));  // of its kind one ran
+    CHECK_FALSE(runs.is_far_below_failed(asked({2, 8, 1})));  // of its kind none failed
+    // What does not count makes nothing smaller.
+    const LargerRuns other{{category, amount}, {true, false}, {ran({0, 0.1}, 90), ran_out({1, 0.1}, 100)}};
+    CHECK_FALSE(other.is_far_below_failed(asked({1, 0.001})));
+}
+
 /// A convolutional network with a width for each of its layers, and its peak.
 struct Network {
     ParamSet params;
@@ -214,6 +231,75 @@ TEST_CASE("of networks with conditional widths, none is refused that is at most 
     CHECK(refused > 20);
     CHECK(larger_ran > 20);
     CHECK(ran_out * 4 < attempts);
+}
+
+/// One of two kinds of models. The second kind takes far more, by a law of its own.
+Network draw_of_two_kinds(std::mt19937& random) {
+    Network network;
+    const std::vector<Value> kinds{std::string{"mlp"}, std::string{"attention"}};
+    const auto kind = random() % 2;
+    network.params.set("kind", CategoricalDistribution{kinds}, static_cast<double>(kind));
+    const double batch = std::exp2(3 + static_cast<double>(random() % 5));
+    network.params.set("batch", IntDistribution{.low = 8, .high = 128, .log = true}, batch);
+    const double size = 64 * static_cast<double>(1 + random() % 8);
+    network.params.set(kind == 0 ? "width" : "length", IntDistribution{.low = 64, .high = 512}, size);
+    network.bytes = one_mib * (2 + (kind == 0 ? size * batch / 2000 : size * size * batch / 40'000));
+    return network;
+}
+
+TEST_CASE("a kind of model of which the first attempts ran out of memory is not lost to the study") {
+    constexpr auto capacity = static_cast<std::int64_t>(100 * one_mib);
+    for (unsigned seed = 1; seed <= 6; ++seed) {
+        std::mt19937 random{seed};
+        const memory::Calibrated guard;
+        std::vector<Trial> trials;
+        const auto add = [&](const Network& network, const Estimate& estimate, int at) {
+            Trial& trial = trials.emplace_back();
+            trial.number = static_cast<std::int64_t>(trials.size()) - 1;
+            trial.state = TrialState::complete;
+            trial.params = network.params;
+            Attempt& attempt = trial.attempts.emplace_back();
+            attempt.device_name = "cpu";
+            attempt.estimate = estimate;
+            attempt.started = Time{at};
+            attempt.capacity_bytes = capacity;
+            attempt.outcome = OutcomeKind::complete;
+            attempt.peak_reserved = static_cast<std::int64_t>(network.bytes);
+            if (network.bytes <= capacity) return;
+            attempt.peak_reserved.reset();
+            attempt.outcome = OutcomeKind::failed;
+            attempt.failure = Failure{.kind = FailureKind::out_of_memory, .message = "out of memory", .cause = OomCause::capacity};
+            attempt.failure->memory.capacity = capacity;
+            trial.state = TrialState::fail;
+        };
+        const auto kind_of = [](const Network& network) { return network.params.find("kind")->internal; };
+        std::vector<Rejection> rejections;
+        const std::vector<Direction> directions{Direction::minimize};
+        int ran = 0, ran_out = 0, fitting = 0;
+        for (int i = 0; i < 120; ++i) {
+            Network network = draw_of_two_kinds(random);
+            const bool is_large = kind_of(network) == 1;
+            while (i < 8 && is_large != (network.bytes > capacity)) network = draw_of_two_kinds(random);  // at first, only mlps fit
+            const History history{"s", directions, trials, rejections};
+            const Estimate estimate = guard.estimate({.params = network.params,
+                                                      .plan = {},
+                                                      .capacity_bytes = capacity,
+                                                      .history = history,
+                                                      .runs_on = {"cpu", "command"},
+                                                      .smallest_plan = true});
+            const bool fits = network.bytes <= capacity;
+            fitting += kind_of(network) == 1 && fits ? 1 : 0;
+            if (*estimate.need > capacity) {
+                rejections.push_back({.params = network.params, .estimate = estimate, .at = Time{i}});
+                continue;
+            }
+            if (kind_of(network) == 1) ++(fits ? ran : ran_out);
+            add(network, estimate, i);
+        }
+        INFO("seed " << seed << ": " << ran << " of " << fitting << " that fit ran, " << ran_out << " ran out of memory");
+        CHECK(ran * 2 > fitting);
+        CHECK(ran_out < 10);
+    }
 }
 
 TEST_CASE("a network that is in nothing larger than one that ran has no larger estimate") {

@@ -44,6 +44,9 @@ namespace hpo::memory {
 /// is at most as large in all that counts as one that fitted the device, it is not refused (LearnedPeaks::fitted_larger). A wrong answer
 /// costs one attempt, and is not repeated. A configuration that is refused by mistake is lost to the study.
 ///
+/// Failed categories: if all attempts of a category ran out of memory, nothing is known of clearly smaller ones
+/// (LearnedPeaks::is_far_below_failed). They get the whole device, because a category that is refused by mistake is lost, too.
+///
 /// Design note: the state learned from the history is kept between calls, so that an estimate costs only what is new in the history. The
 /// estimate depends on the query alone. Thread safety: none.
 class Calibrated {
@@ -105,6 +108,7 @@ private:
     /// Errors of few runs have longer tails than these runs show.
     [[nodiscard]] double learned_risk() const { return risk_ / 4; }
     [[nodiscard]] LearnedBase learned_base(const MemoryQuery& query) const;
+    [[nodiscard]] static Estimate nothing_known(const MemoryQuery& query);
     [[nodiscard]] Estimate estimate_of(const NormalBelief& log_bytes) const;
     /// The probability of running out of memory that an attempt with a learned peak may have on the whole device.
     [[nodiscard]] double allowed_excess_risk(const History& history) const;

@@ -59,6 +59,8 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
         } else if (learned) {
             if (learned_.fitted_larger(query)) {
                 estimate.need = query.capacity_bytes;
+            } else if (learned_.is_far_below_failed(query)) {
+                return nothing_known(query);
             } else if (learned->is_untried || learned->excess_risk <= allowed_excess_risk(query.history)) {
                 estimate.need = query.capacity_bytes;
                 risk = std::max(risk, learned->excess_risk);
@@ -90,12 +92,18 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     return estimate;
 }
 
+HPO_INLINE Estimate Calibrated::nothing_known(const MemoryQuery& query) {
+    Estimate whole_device;
+    whole_device.need = query.capacity_bytes;
+    whole_device.source = alone_source;
+    return whole_device;
+}
+
 HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& query) const {
     const LearnedPeaks::Answer answer = learned_.ask(query);
     LearnedBase base;
     if (answer.knowledge == LearnedPeaks::Knowledge::unmeasured) return base;
-    base.estimate.need = query.capacity_bytes;
-    base.estimate.source = alone_source;
+    base.estimate = nothing_known(query);
     if (answer.knowledge == LearnedPeaks::Knowledge::too_little) return base;
     base.estimate = estimate_of(answer.log_bytes);
     const auto excess_risk = [&](const NormalBelief& belief) {

@@ -36,6 +36,11 @@ public:
     /// The measured runs that were at least as large, and that nothing contradicts. The one that took least is the first.
     [[nodiscard]] std::vector<const Run*> larger_than(const Run& run) const;
 
+    /// True if nothing is known of the run: it is of a category of which all runs ran out of memory, and it is clearly smaller than each of
+    /// them. Clearly smaller means that the product of its amounts is at most half of the other's. So each one that fails halves what is
+    /// tried next.
+    [[nodiscard]] bool is_far_below_failed(const Run& run) const;
+
 private:
     static constexpr double clear_excess = 0.2;  ///< of the logarithm of a peak: measurements do not differ so much by chance
     static constexpr std::size_t most_compared = 128;

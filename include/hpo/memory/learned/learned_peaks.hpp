@@ -71,6 +71,10 @@ public:
     /// numbers, and those that laws depend on. Other numbers must not be beyond all that were measured.
     [[nodiscard]] bool fitted_larger(const MemoryQuery& query);
 
+    /// True if the query is of a category of which all attempts ran out of memory, and it is clearly smaller than each of them
+    /// (LargerRuns::is_far_below_failed). Nothing is known of it then: the law of the other categories need not hold.
+    [[nodiscard]] bool is_far_below_failed(const MemoryQuery& query);
+
     /// What the peaks of the history's attempts on this device follow.
     [[nodiscard]] ToldLaw law(const History& history, const std::string& device_name);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <ranges>
 #include <utility>
 
 #include "hpo/base/inline.hpp"
@@ -55,6 +56,26 @@ HPO_INLINE std::vector<const LargerRuns::Run*> LargerRuns::larger_than(const Run
         if (const auto smaller = smaller_in(run, other); smaller && !is_contradicted(*smaller, other)) larger.push_back(&other);
     }
     return larger;
+}
+
+HPO_INLINE bool LargerRuns::is_far_below_failed(const Run& run) const {
+    const auto is_clearly_smaller = [&](const Run& other) {
+        double ratio = 1;
+        for (std::size_t k = 0; k < kinds_.size(); ++k) {
+            const bool both_have_it = counts_[k] && kinds_[k] == LawData::Kind::amount && run.row[k] > 0 && other.row[k] > 0;
+            if (both_have_it) ratio *= run.row[k] / other.row[k];
+        }
+        return ratio <= 0.5;
+    };
+    bool found = false;
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+        if (!counts_[k] || kinds_[k] != LawData::Kind::category) continue;
+        const auto is_of_it = [&](const Run& other) { return other.row[k] == run.row[k]; };
+        if (std::ranges::any_of(measured_, is_of_it) || std::ranges::none_of(ran_out_, is_of_it)) continue;
+        found = true;
+        if (!std::ranges::all_of(ran_out_ | std::views::filter(is_of_it), is_clearly_smaller)) return false;
+    }
+    return found;
 }
 
 HPO_INLINE std::optional<LargerRuns::Inputs> LargerRuns::smaller_in(const Run& run, const Run& other) const {

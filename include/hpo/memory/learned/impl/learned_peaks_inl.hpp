@@ -30,6 +30,11 @@ HPO_INLINE bool LearnedPeaks::fitted_larger(const MemoryQuery& query) {
     return !larger.empty() && larger.front()->log_bytes <= std::log(static_cast<double>(*query.capacity_bytes));
 }
 
+HPO_INLINE bool LearnedPeaks::is_far_below_failed(const MemoryQuery& query) {
+    if (learn(query.history, query.runs_on.device_name, &query.params) != Knowledge::enough || !points_.knows(query.params)) return false;
+    return larger_in_sizes_.is_far_below_failed(run_of(query));
+}
+
 HPO_INLINE NormalBelief LearnedPeaks::belief_of(const std::vector<double>& row) const {
     NormalBelief belief = model_.predict(row);
     belief.variance *= validation_.boldness(belief.mean);
