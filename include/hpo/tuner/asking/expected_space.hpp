@@ -13,9 +13,9 @@ namespace hpo::tuner::inline asking {
 inline constexpr std::size_t most_compared_trials = 200;
 
 /// The space of a study whose trials ask for their parameters while they run, as far as the `earlier` trials show it. It draws what the
-/// most similar of the latest trials asked for. Trials are similar that agree in parameters with few values: `classifier` decides whether
-/// `svc_c` follows, and `lr` does not. An expectation may be wrong. Then a trial draws the missing parameters when it asks for them.
-/// O(parameters^2 * most_compared_trials).
+/// most similar of the latest trials asked for. Trials are similar that agree in parameters that decide what follows: `classifier` decides
+/// whether `svc_c` follows, and `batch` does not. An expectation may be wrong. Then a trial draws the missing parameters when it asks for
+/// them. O(parameters^2 * most_compared_trials).
 void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier);
 
 }  // namespace hpo::tuner::asking

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <map>
+#include <optional>
+#include <ranges>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hpo/base/inline.hpp"
@@ -24,14 +32,52 @@ inline std::vector<const ParamSet*> latest_params(std::span<const Trial> trials)
     return whole.empty() ? cut_short : whole;
 }
 
-/// In how many parameters with few values the two agree, less those in which they differ. Parameters that `other` lacks count most.
-inline int agreement(const ParamSet& drawn, const ParamSet& other) {
-    int agreed = 0;
+/// How far each parameter with few values decides which parameters a trial asks for: 1 if trials that agree in it ask for the same ones,
+/// near 0 if they do so no more often than any two trials.
+inline std::map<std::string, double, std::less<>> deciding_shares(const std::vector<const ParamSet*>& trials) {
+    constexpr double least_share = 0.01;  // it decides between trials that nothing else tells apart
+    using Counts = std::map<std::set<std::string>, double>;
+    const auto same_names = [](const auto& groups) {  // the share of pairs within a group that ask for the same parameters
+        double pairs = 0, same = 0;
+        for (const Counts& counts : groups) {
+            double all = 0;
+            for (const auto& [names, count] : counts) {
+                all += count;
+                same += count * (count - 1);
+            }
+            pairs += all * (all - 1);
+        }
+        return pairs > 0 ? std::optional{same / pairs} : std::nullopt;
+    };
+    Counts any;
+    std::map<std::string, std::map<double, Counts>, std::less<>> by_value;
+    for (const ParamSet* params : trials) {
+        std::set<std::string> names;
+        for (const Param& param : *params) names.insert(param.name);
+        ++any[names];
+        for (const Param& param : *params) {
+            if (!holds<FloatDistribution>(*param.distribution)) ++by_value[param.name][param.internal][names];
+        }
+    }
+    const double by_chance = same_names(std::array{any}).value_or(1);
+    std::map<std::string, double, std::less<>> shares;
+    for (const auto& [name, counts] : by_value) {
+        const double same = same_names(counts | std::views::values).value_or(by_chance);
+        shares[name] = by_chance < 1 ? std::max(least_share, (same - by_chance) / (1 - by_chance)) : 1;
+    }
+    return shares;
+}
+
+/// How far the two agree in parameters with few values, by what these decide. Parameters that `other` lacks count most.
+inline double agreement(const ParamSet& drawn, const ParamSet& other, const std::map<std::string, double, std::less<>>& shares) {
+    constexpr double lacking = 100;
+    double agreed = 0;
     std::size_t place = 0;
     for (const Param& param : drawn) {
         const Param* const same = other.find(param.name, place++);
-        if (!same) agreed -= 100;
-        else if (!holds<FloatDistribution>(*param.distribution)) agreed += same->value() == param.value() ? 1 : -1;
+        const auto share = shares.find(param.name);
+        if (!same) agreed -= lacking;
+        else if (share != shares.end()) agreed += same->value() == param.value() ? share->second : -share->second;
     }
     return agreed;
 }
@@ -40,12 +86,13 @@ inline int agreement(const ParamSet& drawn, const ParamSet& other) {
 
 HPO_INLINE void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier) {
     const std::vector<const ParamSet*> candidates = expected::latest_params(earlier);
+    const auto shares = expected::deciding_shares(candidates);
     for (bool asks = true; asks;) {
         asks = false;
         const ParamSet* closest = nullptr;
-        int best = std::numeric_limits<int>::min();
+        double best = -std::numeric_limits<double>::infinity();
         for (const ParamSet* candidate : candidates) {
-            const int agreed = expected::agreement(trial.params(), *candidate);
+            const double agreed = expected::agreement(trial.params(), *candidate, shares);
             if (agreed > best) best = agreed, closest = candidate;
         }
         if (!closest) return;
