@@ -27,7 +27,7 @@ inline constexpr const char* prune_reason_attribute = "prune_reason";
 /// becomes FAIL, and the failure is returned.
 [[nodiscard]] std::optional<Failure> settle_complete(Trial& trial, std::vector<double> values, std::size_t objectives);
 
-/// Ends a trial that the pruner stopped. It becomes PRUNED, and its value is its last finite intermediate value, as in Optuna.
+/// Ends a trial that the pruner stopped. It becomes PRUNED. Its value is that of its last report, as in Optuna; it has none if that is NaN.
 void settle_pruned(Trial& trial, const std::string& reason);
 
 /// Ends a trial whose last failure was answered with `fail` or `prune`. If a memory failure follows from the configuration, the trial gets

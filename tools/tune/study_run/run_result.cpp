@@ -17,6 +17,7 @@
 #include "hpo/failure/traits.hpp"
 #include "support/counts_text.hpp"
 #include "support/json.hpp"
+#include "support/text.hpp"
 #include "tune/display/text.hpp"
 #include "tune/settings/printed_command.hpp"
 
@@ -68,6 +69,11 @@ std::string next_command(const TuneResult& result, const analysis::StudyCounts& 
     return run_command(settings, {{"trials", std::to_string(2 * counts.ended())}});
 }
 
+bool has_infinite_value(const Trial& trial) {
+    return trial.state == TrialState::complete && trial.feasible() &&
+           std::ranges::any_of(trial.values, [](double value) { return std::isinf(value); });
+}
+
 void print_text(const TuneResult& result, const Settings& settings, std::int64_t wanted) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
     std::cout << "study " << tools::on_one_line(result.study.name) << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts)
@@ -90,6 +96,9 @@ void print_text(const TuneResult& result, const Settings& settings, std::int64_t
     } else {
         std::cout << "best: none yet\n";
     }
+    if (const auto infinite = std::ranges::count_if(result.trials, has_infinite_value))
+        std::cout << "left out: " << tools::counted(static_cast<std::size_t>(infinite), "trial")
+                  << " with an infinite value; Optuna's study.best_trial counts such trials\n";
     std::cout << explaining_tool(result, counts) << " --store " << shell_quoted(settings.text("store")) << " --study "
               << shell_quoted(result.study.name) << "\n";
     if (result.exhausted) return;  // the same command would try nothing

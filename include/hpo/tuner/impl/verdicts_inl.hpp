@@ -52,12 +52,8 @@ HPO_INLINE std::optional<Failure> settle_complete(Trial& trial, std::vector<doub
 
 HPO_INLINE void settle_pruned(Trial& trial, const std::string& reason) {
     trial.state = TrialState::pruned;
-    for (auto it = trial.intermediate.rbegin(); it != trial.intermediate.rend(); ++it) {
-        if (std::isfinite(it->second)) {
-            trial.values = {it->second};
-            break;
-        }
-    }
+    if (const auto last = trial.intermediate.rbegin(); last != trial.intermediate.rend() && !std::isnan(last->second))
+        trial.values = {last->second};
     if (!reason.empty()) trial.user_attributes[prune_reason_attribute] = json_quote(reason);
 }
 
