@@ -142,6 +142,7 @@ void Attempt::hear(const ProgramLine& said) {
     }
     if (!said.values.empty()) values_ = said.values;
     pruned_ = pruned_ || said.pruned;
+    if (!said.prune_reason.empty()) prune_reason_ = said.prune_reason;
     if (said.suggest) program_.answer(answer_to(*said.suggest));
     if (said.report) {
         last_report_ = said.report;
@@ -282,6 +283,7 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
         outcome.kind = hpo::OutcomeKind::stopped;
         outcome.prunes_itself = pruned_ && !since_stop_;
         outcome.heard_verdict = outcome.prunes_itself && heard_verdict_;
+        if (outcome.prunes_itself) outcome.prune_reason = std::move(prune_reason_);
     } else if (too_much_ && !succeeded) {
         outcome.failure = std::move(too_much_);
     } else if (end.keeper_was_killed) {

@@ -93,6 +93,7 @@ private:
     std::int64_t malformed_ = 0;
     std::string first_malformed_;
     bool pruned_ = false;               ///< it said that it is not worth finishing
+    std::string prune_reason_;          ///< in its own words
     bool goes_on_ = true;               ///< what was answered to its latest report
     bool asks_ = false;                 ///< it has asked whether it should stop, so it can stop by itself
     std::optional<double> told_alive_;  ///< seconds of watch_

@@ -18,7 +18,7 @@ namespace {
 using hpo::store::Json;
 
 constexpr int deepest = 64;  ///< levels, because the JSON library writes each level with a stack frame
-constexpr const char* known_members = "step, value, values, attr, constraint, memory, suggest, pruned, answer";
+constexpr const char* known_members = "step, value, values, attr, constraint, memory, suggest, pruned, reason, answer";
 
 /// The beginning of a text, for a message of one line.
 std::string shown(std::string_view text) {
@@ -120,7 +120,11 @@ ProgramLine parse_program_line(std::string_view line) {
         } else if (name == "memory") said.memory = memory_of(member);
         else if (name == "suggest") said.suggest = question_of(member);
         else if (name == "pruned") said.pruned = truth_of(name, member);
-        else if (name == "answer") said.wants_answer = truth_of(name, member);
+        else if (name == "reason") {
+            if (!is_text(member) || !json.contains("pruned"))
+                throw hpo::bad_value(name, shown(text_of(member)), R"({"pruned": true, "reason": "text"})");
+            said.prune_reason = hpo::store::valid_utf8(member.get_ref<const std::string&>());
+        } else if (name == "answer") said.wants_answer = truth_of(name, member);
         else throw hpo::bad_value("", "the member " + shown(name), known_members);
     }
     if (json.contains("value") && json.contains("values")) throw hpo::bad_value("", "both value and values", "one of them");

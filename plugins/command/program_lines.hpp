@@ -28,6 +28,7 @@ struct ProgramLine {
     };
     std::optional<Question> suggest;
     bool pruned = false;        ///< {"pruned": true}: it ends as not worth finishing
+    std::string prune_reason;   ///< {"pruned": true, "reason": "..."}
     bool wants_answer = false;  ///< {"answer": true}: it waits for {"prune": ...}
 };
 

@@ -235,7 +235,8 @@ def run(
         if isinstance(error, AttemptEnds):
             return 1
         if is_pruned(error):
-            _channel.channel.say({"pruned": True})
+            reason = str(error)
+            _channel.channel.say({"pruned": True, "reason": reason} if reason else {"pruned": True})
             return 0
         error.__traceback__ = error.__traceback__.tb_next if error.__traceback__ else None  # without this function
         traceback.print_exception(type(error), error, error.__traceback__)

@@ -137,6 +137,8 @@ TEST_CASE("a program that nobody stopped may prune its trial itself") {
     CHECK(pruned.kind == OutcomeKind::stopped);
     CHECK(pruned.prunes_itself);
     CHECK_FALSE(pruned.heard_verdict);
+    CHECK(pruned.prune_reason.empty());
+    CHECK(run(shell(R"(echo '@hpo {"pruned": true, "reason": "too slow"}')"), listener).prune_reason == "too slow");
     const auto failed = run(shell(R"(echo '@hpo {"pruned": true}'; exit 3)"), listener);
     CHECK(failed.kind == OutcomeKind::failed);
 }

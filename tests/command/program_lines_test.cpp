@@ -45,6 +45,7 @@ TEST_CASE("a program's line says a report, values, attributes or memory") {
     CHECK(question.suggest->distribution == R"({"attributes":{},"name":"FloatDistribution"})");
     CHECK(parse_program_line(R"({"pruned": true})").pruned);
     CHECK_FALSE(parse_program_line(R"({"pruned": false})").pruned);
+    CHECK(parse_program_line(R"({"pruned": true, "reason": "two\nlines"})").prune_reason == "two\nlines");
     CHECK(parse_program_line(R"({"attr": {"a": NaN, "b": [1, -Infinity], "c": "NaN"}})").attributes ==
           hpo::Attributes{{"a", "\"NaN\""}, {"b", R"([1,"-Infinity"])"}, {"c", "\"NaN\""}});
 }
@@ -55,7 +56,7 @@ TEST_CASE("a line that cannot be understood says where and what would be right")
         {"{\"value\": 0.3", "a JSON object"},
         {"[]", "a JSON object"},
         {"", "a JSON object"},
-        {R"({"loss": 1})", "the member 'loss'; expected step, value, values, attr, constraint, memory, suggest, pruned, answer"},
+        {R"({"loss": 1})", "the member 'loss'; expected step, value, values, attr, constraint, memory, suggest, pruned, reason, answer"},
         {R"({"value": "much"})", "value: got '\"much\"'; expected a number"},
         {R"({"value": null})", "value: got 'null'; expected a number"},
         {R"({"step": 1})", R"(step: got no value with it; expected {"step": 1, "value": 0.3})"},
@@ -72,6 +73,8 @@ TEST_CASE("a line that cannot be understood says where and what would be right")
         {R"({"memory": {"allocated": -1}})", "memory.allocated: got -1; expected bytes"},
         {R"({"memory": {"peak": 1}})", "the member 'peak'; expected allocated"},
         {R"({"answer": 1})", "answer: got '1'; expected true or false"},
+        {R"({"reason": "alone"})", R"(reason: got '"alone"'; expected {"pruned": true, "reason": "text"})"},
+        {R"({"pruned": true, "reason": 3})", R"(reason: got '3'; expected {"pruned": true, "reason": "text"})"},
         {R"({"pruned": null})", "pruned: got 'null'; expected true or false"},
         {R"({"suggest": "lr"})", R"(suggest: got '"lr"'; expected {"name": NAME, "distribution": )"},
         {R"({"suggest": {"name": "lr"}})", "suggest: got "},

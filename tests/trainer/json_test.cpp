@@ -69,6 +69,7 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
                         .peak_allocated = 10,
                         .peak_reserved = 11,
                         .heard_verdict = true,
+                        .prune_reason = "two\nlines",
                         .approximate = true,
                         .attributes = {{"key", "{\"a\": 1}"}},
                         .constraints = {{"latency", 0.25}, {"memory of all", HUGE_VAL}},
@@ -81,6 +82,7 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
     CHECK(got.peak_allocated == sent.peak_allocated);
     CHECK(got.peak_reserved == sent.peak_reserved);
     CHECK(got.heard_verdict);
+    CHECK(got.prune_reason == sent.prune_reason);
     CHECK(got.approximate);
     CHECK(got.attributes == sent.attributes);
     CHECK(got.worker_pid == 4242);
@@ -94,7 +96,7 @@ TEST_CASE("an outcome comes back whole, with its failure and its memory") {
     CHECK(encode(*got.failure) == encode(*sent.failure));
     CHECK(got.failure->message == sent.failure->message);
     CHECK(got.constraints == sent.constraints);
-    CHECK(encode(sent).size() == 13);
+    CHECK(encode(sent).size() == 14);
     CHECK(encode(*sent.failure).size() == 12);
     CHECK(encode(full_reading()).size() == 8);
 }

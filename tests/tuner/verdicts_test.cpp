@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/tuner/verdicts.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -27,4 +30,26 @@ TEST_CASE("a pruned trial has the value of its last report, as with Optuna 5: al
     CHECK(pruned_values({1, -infinity}) == std::vector<double>{-infinity});
     CHECK(pruned_values({1, nan}).empty());
     CHECK(pruned_values({}).empty());
+}
+
+TEST_CASE("a trial that was pruned with the text of an out-of-memory error has failed so, and a sentence about memory is no failure") {
+    const auto failure_of = [](const std::string& reason) {
+        AttemptOutcome outcome;
+        outcome.prunes_itself = true;
+        outcome.prune_reason = reason;
+        return tuner::failure_of_pruned(outcome);
+    };
+    const std::string figures =
+        "CUDA out of memory. Tried to allocate 200.00 MiB. GPU 0 has a total capacity of 15.48 GiB of which 19.88 MiB is free.";
+    for (const std::string& text : {figures, "training failed:\n" + figures, std::string{"OutOfMemoryError('CUDA out of memory')"}}) {
+        CAPTURE(text);
+        REQUIRE(failure_of(text));
+        CHECK(failure_of(text)->kind == FailureKind::out_of_memory);
+    }
+    CHECK(failure_of("RuntimeError: CUDA error: device-side assert triggered")->kind == FailureKind::cuda_sticky);
+    for (const char* text :
+         {"", "not promising", "it would be out of memory on the GPU", "ValueError: bad label", "CUDA device is too slow"}) {
+        CAPTURE(text);
+        CHECK_FALSE(failure_of(text));
+    }
 }

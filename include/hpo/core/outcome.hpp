@@ -45,6 +45,7 @@ struct AttemptOutcome {
     std::optional<std::int64_t> peak_reserved;
     bool prunes_itself = false;  ///< of kind stopped: nobody asked for it, but the trial found itself not worth finishing
     bool heard_verdict = false;  ///< with prunes_itself: its latest question was answered with the pruner's verdict that it should end
+    std::string prune_reason;    ///< with prunes_itself: why, in the trial's own words
     bool approximate = false;    ///< the plan changed the computation beyond rounding (batch norm over micro-batches)
     Attributes attributes;       ///< the trainer's own, for the trial's user attributes
     std::map<std::string, double, std::less<>> constraints;  ///< the trainer's own, for the trial's; above 0 is a violation

@@ -115,6 +115,7 @@ struct JsonMembers<AttemptOutcome> {
                                      JsonMember{"peak_reserved", &R::peak_reserved},
                                      JsonMember{"prunes_itself", &R::prunes_itself},
                                      JsonMember{"heard_verdict", &R::heard_verdict},
+                                     JsonMember{"prune_reason", &R::prune_reason},
                                      JsonMember{"approximate", &R::approximate},
                                      JsonMember{"attributes", &R::attributes},
                                      JsonMember{"constraints", &R::constraints},

@@ -67,7 +67,8 @@ protected:
         std::string reason = std::exchange(prune_reasons_[number], {});
         if (options_.asks_while_running() && !outcome.prunes_itself) return {};
         const bool by_own_rule = outcome.prunes_itself && (reason.empty() || !outcome.heard_verdict);
-        return by_own_rule ? "the program pruned the trial itself" : reason;
+        if (!by_own_rule) return reason;
+        return "the program pruned the trial itself" + (outcome.prune_reason.empty() ? "" : ": " + outcome.prune_reason);
     }
     /// Call it once a trial has ended. If it asked for its parameters, it keeps only those.
     void settle(std::int64_t number) {

@@ -218,7 +218,11 @@ private:
         for (WaitingAttempt& waiting : replays_.drop_from(devices_.see(attempt, observer_))) retries_.push_back(std::move(waiting));
         switch (outcome.kind) {
             case OutcomeKind::interrupted: books_.end_attempt(number); return give_up(number);
-            case OutcomeKind::stopped: settle_pruned(trial, this->take_prune_reason(number, outcome)); break;
+            case OutcomeKind::stopped:
+                if (!attempt.failure) attempt.failure = failure_of_pruned(outcome);
+                if (attempt.failure) explain(attempt, attempt.capacity_bytes);
+                settle_pruned(trial, this->take_prune_reason(number, outcome));
+                break;
             case OutcomeKind::complete:
                 if (auto failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size())) {
                     attempt.outcome = OutcomeKind::failed;

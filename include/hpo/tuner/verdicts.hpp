@@ -30,6 +30,10 @@ inline constexpr const char* prune_reason_attribute = "prune_reason";
 /// Ends a trial that the pruner stopped. It becomes PRUNED. Its value is that of its last report, as in Optuna; it has none if that is NaN.
 void settle_pruned(Trial& trial, const std::string& reason);
 
+/// The failure that a trial which pruned itself gives as its reason, if it is one of memory or of the device: many programs catch an
+/// out-of-memory error and raise TrialPruned with its text.
+[[nodiscard]] std::optional<Failure> failure_of_pruned(const AttemptOutcome& outcome);
+
 /// Ends a trial whose last failure was answered with `fail` or `prune`. If a memory failure follows from the configuration, the trial gets
 /// the memory constraint, so that samplers learn where memory ends. Other causes (other processes on the device, a leak, fragmentation,
 /// the host) say nothing about the configuration. Such a trial becomes FAIL, and samplers ignore it. So does one whose attempts mostly

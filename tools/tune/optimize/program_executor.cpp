@@ -59,6 +59,7 @@ std::optional<Json> ProgramExecutor::take(const command::ProgramLine& line, Exec
     for (const auto& [name, value] : line.constraints) now.constraints[name] = value;
     if (!line.values.empty()) now.values = line.values;
     now.pruned = now.pruned || line.pruned;
+    if (!line.prune_reason.empty()) now.prune_reason = line.prune_reason;
     if (line.report) now.should_stop = events.on_report(now.trial, *line.report) || now.should_stop;
     if (line.suggest) {
         if (interrupted_) return Json{{"error", "the study ends"}, {"stopped", true}};
@@ -82,6 +83,7 @@ void ProgramExecutor::end(const Json& how, ExecutorEvents& events) {
         outcome.kind = OutcomeKind::stopped;
         outcome.prunes_itself = true;
         outcome.heard_verdict = now.heard_verdict;
+        outcome.prune_reason = now.prune_reason;
     } else if (!failed && now.values.size() == objectives_) {
         outcome.kind = OutcomeKind::complete;
         outcome.values = now.values;

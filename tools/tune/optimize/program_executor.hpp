@@ -41,6 +41,7 @@ private:
         std::map<std::string, double, std::less<>> constraints{};
         std::vector<double> values{};
         bool pruned = false;
+        std::string prune_reason{};
         bool should_stop = false;
         bool heard_verdict = false;
         std::string first_unread{};  ///< what is wrong with the first line that cannot be read

@@ -16,6 +16,9 @@
 #include "hpo/base/whole_characters.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/failure/cause.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/failure/oom_message.hpp"
+#include "hpo/failure/python_error.hpp"
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
@@ -55,6 +58,18 @@ HPO_INLINE void settle_pruned(Trial& trial, const std::string& reason) {
     if (const auto last = trial.intermediate.rbegin(); last != trial.intermediate.rend() && !std::isnan(last->second))
         trial.values = {last->second};
     if (!reason.empty()) trial.user_attributes[prune_reason_attribute] = json_quote(reason);
+}
+
+HPO_INLINE std::optional<Failure> failure_of_pruned(const AttemptOutcome& outcome) {
+    if (outcome.prune_reason.empty()) return std::nullopt;
+    Failure failure = classify_python(outcome.prune_reason);
+    const bool has_figures = read_oom_figures(outcome.prune_reason).has_value();
+    const bool names_error = exception_from_repr(outcome.prune_reason) || outcome.prune_reason.find("Error") != std::string::npos;
+    // A sentence about memory, such as "memory is nearly full", is a reason and no failure.
+    if (failure.kind == FailureKind::host_out_of_memory || failure.kind == FailureKind::out_of_memory)
+        return has_figures || names_error ? std::optional{std::move(failure)} : std::nullopt;
+    const bool is_of_device = failure.kind == FailureKind::cuda_sticky || failure.kind == FailureKind::cuda_transient;
+    return is_of_device && names_error ? std::optional{std::move(failure)} : std::nullopt;
 }
 
 HPO_INLINE void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes) {

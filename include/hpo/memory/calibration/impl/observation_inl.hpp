@@ -56,7 +56,7 @@ HPO_INLINE std::optional<Residual> residual_of(const ParamSet& params, const Att
     const std::int64_t comfort = std::max(need, estimate.comfort.value_or(0) - (*estimate.need - need));
     if (need <= 0) return std::nullopt;
 
-    const bool ended = attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped;
+    const bool ended = !attempt.failure && (attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped);
     std::optional<MeasuredNeed> took;
     if (ended) took = measured_need(attempt);
     else if (const auto least = least_need(attempt)) took = MeasuredNeed{.least = *least, .most = *least};

@@ -44,7 +44,7 @@ HPO_INLINE void PeakPoints::add(std::span<const Trial> trials, const std::string
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
             if (!attempt.outcome || attempt.device_name != device_name) continue;
-            const bool ended = attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped;
+            const bool ended = !attempt.failure && (attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped);
             std::optional<std::int64_t> bytes;
             if (ended) {
                 ++ended_;
