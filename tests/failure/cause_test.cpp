@@ -198,3 +198,22 @@ TEST_CASE("the evidence quotes the line that tells, and not the first line of a 
     hpo::explain_oom(workspace);
     CHECK(workspace.evidence == "a library's temporary did not fit: cuDNN error: CUDNN_STATUS_ALLOC_FAILED");
 }
+
+TEST_CASE("figures that do not add up are no neighbour") {
+    const std::string begin = "CUDA out of memory. Tried to allocate 3.68 GiB. GPU 0 has a total capacity of 21.98 GiB of which ";
+    const std::string own =
+        "Of the allocated memory 16.17 GiB is allocated by PyTorch, and 3.27 GiB is reserved by PyTorch but unallocated.";
+    // In some containers the driver counts nothing for the process, or names it by its number outside.
+    for (const std::string process :
+         {"Including non-PyTorch memory, this process has 0 bytes memory in use. ", "Process 881 has 19.75 GiB memory in use. "}) {
+        CAPTURE(process);
+        const auto diagnosis = hpo::diagnose_oom(failure(begin + "2.23 GiB is free. " + process + own));
+        CHECK(diagnosis.cause == OomCause::capacity);
+    }
+    const auto beside = hpo::diagnose_oom(failure(
+        "CUDA out of memory. Tried to allocate 3.68 GiB. GPU 0 has a total capacity of 23.69 GiB of which 1.50 GiB is free. Including "
+        "non-PyTorch memory, this process has 0 bytes memory in use. Of the allocated memory 6.00 GiB is allocated by PyTorch, and 1.10 "
+        "GiB is reserved by PyTorch but unallocated."));
+    CHECK(beside.cause == OomCause::neighbour);
+    CHECK(beside.evidence == "asked for 3.68 GiB; other processes hold 13.84 GiB of 23.69 GiB, this one 7.10 GiB");  // less a context
+}

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "hpo/failure/cause.hpp"
 #include "hpo/failure/codes/error_search.hpp"
 #include "hpo/failure/stack_frames.hpp"
 #include "support/catch.hpp"
@@ -210,4 +211,26 @@ TEST_CASE("stack frames after a message are kept apart from it") {
     CHECK(death.kind == FailureKind::out_of_memory);
     CHECK_THAT(death.message, Catch::EndsWith(said));
     CHECK(death.traceback == last_words);
+}
+
+TEST_CASE("memory of the host that is pinned or shared, and a cuDNN that finds no algorithm, are out-of-memories") {
+    const auto kind = [](const std::string& text) { return hpo::classify_text({.type = {}, .message = text}).kind; };
+    for (const char* text : {"OSError: [Errno 28] No space left on device: '/dev/shm/psm_1234'",
+                             "Error while creating shared memory segment /dev/shm/nccl-Ab12 (size 9637888)",
+                             "cudaHostAlloc failed: out of memory", "RuntimeError: unable to pin memory: out of memory"}) {
+        CAPTURE(text);
+        CHECK(kind(text) == hpo::FailureKind::host_out_of_memory);
+    }
+    for (const char* text : {"RuntimeError: Unable to find a valid cuDNN algorithm to run convolution",
+                             "RuntimeError: FIND was unable to find an engine to execute this computation",
+                             "RuntimeError: GET was unable to find an engine to execute this computation"}) {
+        CAPTURE(text);
+        hpo::Failure failure = hpo::classify_text({.type = {}, .message = text});
+        CHECK(failure.kind == hpo::FailureKind::out_of_memory);
+        hpo::explain_oom(failure, {});
+        CHECK(failure.cause == hpo::OomCause::workspace);
+        CHECK(failure.evidence.find("probably") != std::string::npos);
+    }
+    CHECK(kind("OSError: [Errno 28] No space left on device: '/data/model.pt'") != hpo::FailureKind::host_out_of_memory);
+    CHECK(kind("pin_memory=True is set") == hpo::FailureKind::trainer_error);
 }

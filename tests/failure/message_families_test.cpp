@@ -78,6 +78,9 @@ constexpr auto examples = std::to_array<Example>({
 
     {"a CUDA library's allocation", "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `f()`", device},
     {"cuDNN without memory for an algorithm", "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED", device},
+    {"cuDNN without an algorithm or engine", "RuntimeError: FIND was unable to find an engine to execute this computation", device},
+    {"a full /dev/shm", "OSError: [Errno 28] No space left on device: '/dev/shm/psm_1234'", host},
+    {"pinned memory", "RuntimeError: unable to pin memory: out of memory", host},
     {"cuDNN's scratch space", "CUDNN failed to allocate the scratch space for the runner", device},
     {"cuBLAS's handle", "CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", device},
     {"an OutOfMemoryError", "torch.OutOfMemoryError: Tried to allocate 2.00 GiB", device, {}, 2 * gib},

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/failure/oom_message.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "hpo/failure/framework_message.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 
@@ -216,4 +219,31 @@ TEST_CASE("no mutation of a message crashes the parser or yields an absurd figur
         if (!fine) FAIL(text);
     }
     CHECK(still_read > 5000);  // many mutants are still messages, or nothing above was looked at
+}
+
+TEST_CASE("XGBoost prints bytes, or since 2.1 a size in binary units") {
+    const auto figures = [](const std::string& free, const std::string& requested) {
+        return hpo::read_oom_figures(
+            "Memory allocation error on worker 0: std::bad_alloc: cudaErrorMemoryAllocation: out of memory\n- Free memory: " + free +
+            "\n- Requested memory: " + requested + "\n");
+    };
+    struct Case {
+        std::string text;
+        double bytes;
+    };
+    for (const Case& each : {Case{"3.5GB", 3.5 * 0x1p30},
+                             {"768KB", 768 * 0x1p10},
+                             {"14.32MB", 14.32 * 0x1p20},
+                             {"512B", 512},
+                             {"3758096384", 3758096384.},
+                             {"3.5 GB", 3.5 * 0x1p30},
+                             {"1.5GiB", 1.5 * 0x1p30},
+                             {"2TB", 0x1p41},
+                             {"1e+09B", 1e9}}) {
+        CAPTURE(each.text);
+        const auto told = figures(each.text, each.text);
+        REQUIRE(told);
+        CHECK(told->requested_bytes == static_cast<std::int64_t>(std::round(each.bytes)));
+        CHECK(told->memory.free == told->requested_bytes);
+    }
 }

@@ -242,3 +242,21 @@ TEST_CASE("no mutation of a traceback harms the reader") {
     }
     CHECK(memory > 1000);
 }
+
+TEST_CASE("an error that was caught in another thread or process and raised again has the figures of the first") {
+    const std::string figures =
+        "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 23.56 GiB of which 165.56 MiB is free.";
+    const std::string raised = "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n    g()\n";
+    const std::string again =
+        "Original Traceback (most recent call last):\n  File \"w.py\", line 9, in h\n    k()\ntorch.OutOfMemoryError: " + figures + "\n";
+    for (const std::string& text : {raised + "torch.OutOfMemoryError: Caught OutOfMemoryError in replica 1 on device 1.\n" + again,
+                                    raised + "RuntimeError: Caught RuntimeError in DataLoader worker process 0.\n" + again,
+                                    "OutOfMemoryError('Caught OutOfMemoryError in replica 1 on device 1.\\nOriginal Traceback (most recent "
+                                    "call last):\\n  File \"w.py\", line 9, in h\\n    k()\\ntorch.OutOfMemoryError: " +
+                                        figures + "\\n')"}) {
+        CAPTURE(text);
+        const hpo::Failure failure = hpo::classify_python(text);
+        CHECK(failure.kind == hpo::FailureKind::out_of_memory);
+        CHECK(failure.requested_bytes == std::int64_t{2} << 30);
+    }
+}

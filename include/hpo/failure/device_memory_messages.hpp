@@ -18,6 +18,11 @@ inline constexpr auto workspace_messages = std::to_array<MessageFamily>({
      .kind = FailureKind::out_of_memory,
      .any = {"cudnn_status_not_supported~"},
      .none = {"non-contiguous input"}},
+    // PyTorch and TensorFlow print this if each algorithm fails; most often its workspace does not fit.
+    {.name = "cuDNN without an algorithm or engine",
+     .kind = FailureKind::out_of_memory,
+     .any = {"unable to find a valid cudnn algorithm", "unable to find an engine to execute this computation",
+             "failed to get convolution algorithm", "no valid engine configs"}},
     {.name = "cuDNN's scratch space", .kind = FailureKind::out_of_memory, .any = {"failed to allocate the scratch space"}},
     {.name = "cuBLAS's handle",
      .kind = FailureKind::out_of_memory,

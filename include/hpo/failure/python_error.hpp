@@ -45,7 +45,8 @@ inline constexpr std::string_view traceback_heading = "Traceback (most recent ca
 [[nodiscard]] Failure classify_exception(const PythonError& error);
 
 /// Classifies a chain of exceptions by the first one that is about memory or the device, else by the last. Code that handles an
-/// out-of-memory error often raises another exception. ChildFailedError of torchrun counts only alone. Returns nullopt for an empty chain.
+/// out-of-memory error often raises another exception. If it is about memory and has no figures ("Caught OutOfMemoryError in replica 0"), a
+/// later one of its kind that has some counts instead. ChildFailedError of torchrun counts only alone. Returns nullopt for an empty chain.
 [[nodiscard]] std::optional<Failure> classify_exceptions(const std::vector<PythonError>& chain);
 
 /// Classifies a failure by Optuna's text: "RuntimeError('...')" or "The value nan is not acceptable". "Trial 7 failed because of the

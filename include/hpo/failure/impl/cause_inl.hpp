@@ -52,9 +52,14 @@ struct OomFigures {
     if (m.reserved && m.allocated) f.unallocated = *m.reserved - *m.allocated;
     if (context.at_start) f.held_before = context.at_start->allocated.value_or(0);
 
+    const std::int64_t own = std::max(m.reserved.value_or(0), m.allocated.value_or(0));
+    if (f.process && *f.process < own) f.process.reset();  // in some containers the driver counts nothing for the process
     if (!m.neighbours.empty()) {
         f.others = 0;
         for (const MemoryNeighbour& neighbour : m.neighbours) *f.others += neighbour.bytes;
+        // More than there is: a neighbour is the process itself under another number, or another device's.
+        const std::int64_t rounding = m.capacity.value_or(0) / 50;
+        if (m.capacity && *f.others + std::max(own, f.process.value_or(0)) + m.free.value_or(0) > *m.capacity + rounding) f.others.reset();
     } else if (m.capacity && m.free && (f.process || m.reserved)) {
         // No process is named. So other processes hold what is neither free nor ours, minus what a CUDA context and its libraries take
         // outside the allocator.
@@ -137,7 +142,9 @@ HPO_INLINE OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& c
         }
     }
     if (workspace) {
-        return {OomCause::workspace, "a library's temporary did not fit: " + detail::words_that_tell(failure.message)};
+        const bool is_guess = detail::mentions_any(detail::lower_case(failure.message), {"unable to find a", "failed to get convolution"});
+        return {OomCause::workspace, std::string{"a library's temporary "} + (is_guess ? "probably " : "") +
+                                         "did not fit: " + detail::words_that_tell(failure.message)};
     }
     if (free_is_enough) {
         return {OomCause::unknown,

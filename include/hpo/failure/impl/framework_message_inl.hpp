@@ -39,7 +39,7 @@ enum class Megabyte { decimal, binary };
 /// size. R writes "Gb" for 2^30 bytes.
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> leading_size(std::string_view text, Megabyte megabyte = Megabyte::decimal) {
     double number = 0;
-    const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (status != std::errc{}) return std::nullopt;
     std::string_view unit = text.substr(static_cast<std::size_t>(stop - text.data()));
     if (unit.starts_with(',')) {
@@ -54,11 +54,12 @@ enum class Megabyte { decimal, binary };
     for (const auto& [name, scale] :
          {std::pair{std::string_view{"bytes"}, 1.0}, std::pair{std::string_view{"KiB"}, 0x1.0p10},
           std::pair{std::string_view{"MiB"}, 0x1.0p20}, std::pair{std::string_view{"GiB"}, 0x1.0p30},
-          std::pair{std::string_view{"TiB"}, 0x1.0p40}, std::pair{std::string_view{"KB"}, binary ? 0x1.0p10 : 1e3},
-          std::pair{std::string_view{"MB"}, binary ? 0x1.0p20 : 1e6}, std::pair{std::string_view{"GB"}, binary ? 0x1.0p30 : 1e9},
-          std::pair{std::string_view{"Kb"}, 0x1.0p10}, std::pair{std::string_view{"Mb"}, 0x1.0p20},
-          std::pair{std::string_view{"Gb"}, 0x1.0p30}, std::pair{std::string_view{"B"}, 1.0}, std::pair{std::string_view{"K"}, 0x1.0p10},
-          std::pair{std::string_view{"M"}, 0x1.0p20}, std::pair{std::string_view{"G"}, 0x1.0p30}}) {
+          std::pair{std::string_view{"TiB"}, 0x1.0p40}, std::pair{std::string_view{"TB"}, binary ? 0x1.0p40 : 1e12},
+          std::pair{std::string_view{"KB"}, binary ? 0x1.0p10 : 1e3}, std::pair{std::string_view{"MB"}, binary ? 0x1.0p20 : 1e6},
+          std::pair{std::string_view{"GB"}, binary ? 0x1.0p30 : 1e9}, std::pair{std::string_view{"Kb"}, 0x1.0p10},
+          std::pair{std::string_view{"Mb"}, 0x1.0p20}, std::pair{std::string_view{"Gb"}, 0x1.0p30}, std::pair{std::string_view{"B"}, 1.0},
+          std::pair{std::string_view{"K"}, 0x1.0p10}, std::pair{std::string_view{"M"}, 0x1.0p20},
+          std::pair{std::string_view{"G"}, 0x1.0p30}}) {
         if (!unit.starts_with(name)) continue;
         if (unit.size() > name.size() && std::isalpha(static_cast<unsigned char>(unit[name.size()])) != 0) continue;  // another word
         const double bytes = std::round(number * scale);
@@ -256,6 +257,13 @@ HPO_INLINE std::optional<OomMessage> parse_framework_message(std::string_view te
         const auto at = text.find(phrase);
         return at == std::string_view::npos ? std::nullopt : detail::leading_whole_number(text.substr(at + phrase.size()));
     };
+    // Older releases print bytes, newer ones a size in binary units.
+    const auto xgboost_size = [&](std::string_view phrase) {
+        const auto at = text.find(phrase);
+        if (at == std::string_view::npos) return std::optional<std::int64_t>{};
+        const auto size = detail::leading_size(text.substr(at + phrase.size()), detail::Megabyte::binary);
+        return size ? size : number_after(phrase);
+    };
     for (const std::string_view phrase :
          {"trying to allocate ", "Out of memory allocating ", "out of memory allocating ", "Failed to allocate request for ",
           "failed to allocate ", "Failed to allocate ", "Unable to allocate ", "Attempting to allocate ", "Attempting to reserve ",
@@ -280,10 +288,10 @@ HPO_INLINE std::optional<OomMessage> parse_framework_message(std::string_view te
         if (message.requested_bytes) message.memory.free = detail::size_after(text, "MB; Free ", detail::Megabyte::binary);
     }
     if (!message.requested_bytes) message.requested_bytes = detail::tensor_bytes(text);
-    if (!message.requested_bytes) message.requested_bytes = number_after("- Requested memory: ");
+    if (!message.requested_bytes) message.requested_bytes = xgboost_size("- Requested memory: ");
     message.memory.allocated = detail::size_after(text, "(allocated so far: ");
     if (!message.memory.limit) message.memory.limit = detail::size_after(text, "limit set to: ");
-    if (!message.memory.free) message.memory.free = number_after("- Free memory: ");
+    if (!message.memory.free) message.memory.free = xgboost_size("- Free memory: ");
     if (!message.memory.free && message.requested_bytes)
         message.memory.free = detail::size_after(text, "That was not possible. There are ");
     if (!message.requested_bytes && !message.memory.allocated && !message.memory.free) return std::nullopt;

@@ -155,10 +155,15 @@ HPO_INLINE Failure classify_exception(const PythonError& error) {
 
 HPO_INLINE std::optional<Failure> classify_exceptions(const std::vector<PythonError>& chain) {
     if (chain.empty()) return std::nullopt;
+    std::optional<Failure> first;
     for (const PythonError& error : chain) {
         Failure failure = classify_exception(error);
-        if (!may_hide_cause(failure.kind)) return failure;
+        if (may_hide_cause(failure.kind)) continue;
+        if (!first) first = std::move(failure);
+        else if (failure.kind == first->kind && failure.requested_bytes) first = std::move(failure);
+        if (!is_memory(first->kind) || first->requested_bytes) return first;
     }
+    if (first) return first;
     // torchrun's own exception says that a process failed. The one before says why.
     const auto tells =
         std::find_if(chain.rbegin(), chain.rend(), [](const PythonError& error) { return !error.type.ends_with("ChildFailedError"); });

@@ -86,9 +86,8 @@ HPO_INLINE Witnesses::Point ChangeSearch::moved(const Move& move) const {
 HPO_INLINE void ChangeSearch::keep(std::vector<Move>& moves, Move move) const {
     constexpr std::size_t most = 8;
     const DemandAxis& moved_axis = order().axes()[move.axis];
-    const bool is_larger =
-        moved_axis.kind == DemandAxis::Kind::number && direction_by_name(moved_axis.param) > 0 && move.to > point_[move.axis];
-    if (is_larger) return;  // no larger size is a remedy, whatever else the trials seem to say
+    const bool is_larger = moved_axis.kind == DemandAxis::Kind::number && move.to > point_[move.axis] && !divides_work(moved_axis.param);
+    if (is_larger) return;  // no larger number is a remedy unless its name says so, whatever else few trials seem to say
     move.size = size_of(move);
     const auto same = [&](const Move& other) { return other.axis == move.axis && other.to == move.to; };
     if ((moves.size() == most && move.size >= moves.back().size) || std::ranges::any_of(moves, same)) return;

@@ -61,7 +61,9 @@ namespace hpo::analysis::detail {
         case OomCause::fragmentation: return change("expandable segments (LibTorch 2.1 or later), or a fresh worker process");
         case OomCause::leak: return change("a fresh worker process before the trial");
         case OomCause::host: return change("fewer data loader workers, or less data held in host memory");
-        case OomCause::neighbour: return change("waiting until enough of the device is free", needed);
+        case OomCause::neighbour:
+            if (needed && memory.capacity && *needed > *memory.capacity) return std::nullopt;  // no device of this size ever has it
+            return change("waiting until enough of the device is free", needed);
         case OomCause::limit: return change("a higher cap", needed);
         case OomCause::unknown:
         case OomCause::workspace:
