@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/logs/log_match.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/analysis/cases/failure_case.hpp"
@@ -17,8 +21,8 @@ using hpo::FailureKind;
 
 namespace {
 
-ProgramLog log_of(const std::string& text) {
-    LogReader reader{"run.log"};
+ProgramLog log_of(const std::string& text, ParamNames names = {}) {
+    LogReader reader{"run.log", std::move(names)};
     for (std::size_t at = 0; at < text.size();) {
         const auto end = std::min(text.find('\n', at), text.size());
         reader.line(std::string_view{text}.substr(at, end - at));
@@ -42,7 +46,7 @@ hpo::Trial ended(std::int64_t number, hpo::TrialState state, double second, doub
 
 LogMatch match_of(const std::string& text, const std::vector<hpo::Trial>& trials) {
     LogMatch match;
-    match_log(log_of(text), trials, match);
+    match_log(log_of(text, ParamNames{trials}), trials, match);
     return match;
 }
 
@@ -107,6 +111,195 @@ TEST_CASE("failures are matched by number, parameters and time, whatever the log
     CHECK_FALSE(cases[0].silent());
     CHECK(cases[0].told_in == "run.log, line 2");
     CHECK(cases[0].failure.requested_bytes == std::int64_t{2} << 30);
+}
+
+const std::string figures =
+    "CUDA out of memory. Tried to allocate 200.00 MiB. GPU 0 has a total capacity of 15.48 GiB of which 19.88 MiB is free. Including "
+    "non-PyTorch memory, this process has 15.40 GiB memory in use. Of the allocated memory 14.90 GiB is allocated by PyTorch, and 80.00 "
+    "MiB is reserved by PyTorch but unallocated.";
+
+TEST_CASE("the text with which a program pruned a trial belongs to that trial, also if it has several lines") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, hpo::TrialState::pruned, 20, 1.5),
+                                         ended(2, logged_complete, 30, 2.5), ended(3, hpo::TrialState::pruned, 40, 3.5)};
+    const auto complete = [](int number, const std::string& time, const std::string& x) {
+        return "[I 2026-01-31 12:00:" + time + ",010] Trial " + std::to_string(number) + " finished with value: " + x +
+               " and parameters: {'x': " + x + "}. Best is trial 0 with value: 0.5.\n";
+    };
+    const auto pruned = [](int number, const std::string& time, const std::string& text) {
+        return "[I 2026-01-31 12:00:" + time + ",010] Trial " + std::to_string(number) + " pruned. " + text + "\n";
+    };
+    for (const std::string& text :
+         {"training failed: " + figures, "the operator failed.\nTraceback of TorchScript:\nRuntimeError: " + figures + "\n",
+          "stopped by an error:\n" + traceback, "CUDA crashed\n\n  at step 3:\n" + figures}) {
+        CAPTURE(text);
+        const auto match = match_of(
+            complete(0, "10", "0.5") + pruned(1, "20", text) + complete(2, "30", "2.5") + pruned(3, "40", "not promising"), trials);
+        CHECK(match.unmatched.empty());
+        REQUIRE(match.told.size() == 1);
+        REQUIRE(match.told.contains(1));
+        CHECK(match.told.at(1).failure.kind == FailureKind::out_of_memory);
+        CHECK(match.told.at(1).place == "run.log, line 2");
+    }
+    // What stands below a text that is whole was printed by a later trial.
+    const auto later =
+        match_of(complete(0, "10", "0.5") + pruned(1, "20", "not promising") + figures + "\n" + complete(2, "30", "2.5"), trials);
+    REQUIRE(later.told.size() == 1);
+    CHECK(later.told.contains(2));
+    CHECK(match_of(complete(0, "10", "0.5") + pruned(1, "20", "validation failed to improve") + complete(2, "30", "2.5"), trials)
+              .told.empty());
+}
+
+TEST_CASE("a log each line of which has the time of another program is read like the log itself") {
+    std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20.3, 1.5),
+                                   ended(2, logged_complete, 20.9, 2.5)};
+    trials[1].started = hpo::Time{trials[0].completed->microseconds + 1000};
+    trials[2].started = hpo::Time{trials[1].completed->microseconds + 1000};
+    const std::vector<std::string> lines{
+        "[I 2026-01-31 12:00:10,010] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.",
+        "[W 2026-01-31 12:00:20,310] Trial 1 failed with parameters: {'x': 1.5} because of the following error: RuntimeError('" + figures +
+            "').",
+        "Traceback (most recent call last):",
+        "  File \"t.py\", line 3, in f",
+        "    if trial.number in (1, 5): raise RuntimeError(f\"CUDA out of memory. Tried to allocate {batch}.00 MiB. GPU 0 has a total "
+        "capacity of 10.76 GiB",
+        "RuntimeError: " + figures,
+        "[W 2026-01-31 12:00:20,311] Trial 1 failed with value None.",
+        "[I 2026-01-31 12:00:20,910] Trial 2 finished with value: 2.5 and parameters: {'x': 2.5}. Best is trial 0 with value: 0.5."};
+    for (const std::string stamp :
+         {"", "2026-01-31T12:00:SS+0000 gpu7 python[991]: ", "[2026-01-31 12:00:SS] ",
+          "Jan 31 12:00:SS gpu7 python[991]: ", "2026-01-31T12:00:SS.789Z stderr F ", "2026-01-31 11:00:SS,123 "}) {
+        CAPTURE(stamp);
+        std::string text;
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            std::string stamped = stamp;
+            if (const auto at = stamped.find("SS"); at != std::string::npos) stamped.replace(at, 2, i == 0 ? "10" : "20");
+            text += stamped + lines[i] + "\n";
+        }
+        const auto match = match_of(text, trials);
+        CHECK(match.matched_events == 3);
+        CHECK(match.unmatched.empty());
+        REQUIRE(match.told.size() == 1);
+        CHECK(match.told.contains(1));
+    }
+}
+
+TEST_CASE("a time in whole seconds is any moment of that second") {
+    std::vector<hpo::Trial> trials{ended(0, logged_complete, 10.5, 0.5), ended(1, logged_complete, 20, 1.5)};
+    trials[1].started = hpo::Time{trials[0].completed->microseconds + 1000};
+    const std::string around[] = {
+        "[I 2026-01-31 12:00:10,510] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n",
+        "[I 2026-01-31 12:00:20,010] Trial 1 finished with value: 1.5 and parameters: {'x': 1.5}. Best is trial 0 with value: 0.5.\n"};
+    const std::string line = "2026-01-31 12:00:10 - trainer - ERROR - caught torch.cuda.OutOfMemoryError\n";
+    const auto before = match_of(line + around[0] + around[1], trials);
+    REQUIRE(before.told.size() == 1);
+    CHECK(before.told.contains(0));
+    const auto after = match_of(around[0] + line + around[1], trials);
+    REQUIRE(after.told.size() == 1);
+    CHECK(after.told.contains(1));
+}
+
+/// A log without a line of Optuna's: the program says the parameters of each trial, in a form of its own.
+std::string own_log(const std::vector<hpo::Trial>& trials, const std::string& form, const std::map<std::int64_t, std::string>& errors) {
+    std::string text;
+    const auto clock = [](std::int64_t microseconds) {
+        const std::int64_t second = microseconds / 1'000'000 - 1769860800LL;
+        const auto two = [](std::int64_t number) { return std::to_string(100 + number).substr(1); };
+        return "2026-01-31 14:" + two(second / 60) + ":" + two(second % 60);
+    };
+    for (const hpo::Trial& trial : trials) {
+        std::string shown = form;
+        const auto replace = [&shown](const std::string& what, const std::string& with) {
+            if (const auto at = shown.find(what); at != std::string::npos) shown.replace(at, what.size(), with);
+        };
+        const auto exact = hpo::display_text(hpo::Value{*trial.params.number("lr")});
+        char rounded[32];
+        std::snprintf(rounded, sizeof rounded, "%.3e", *trial.params.number("lr"));
+        replace("TIME", clock(trial.started->microseconds + 500'000));
+        replace("LR", exact);
+        replace("ROUNDED", rounded);
+        replace("BATCH", std::to_string(static_cast<int>(*trial.params.number("batch"))));
+        text += shown + "\n";
+        if (const auto error = errors.find(trial.number); error != errors.end())
+            text += "[" + clock(trial.completed->microseconds - 1'500'000) + "] Error: " + error->second + "\n";
+        else text += "[" + clock(trial.completed->microseconds - 1'500'000) + "] Epoch 0 - Validation Error: 0.71 at step 3\n";
+    }
+    return text;
+}
+
+TEST_CASE("an error in a program's own log belongs to the trial whose parameters and time it shows") {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 6; ++i) {
+        hpo::Trial trial = ended(i, i % 2 == 0 ? logged_complete : logged_fail, 10.0 + 10 * i, 0);
+        trial.params = {};
+        trial.params.set("lr", hpo::FloatDistribution{1e-6, 1, true, {}}, 0.00123456 * (i + 1));
+        trial.params.set("batch", hpo::IntDistribution{1, 64, false, 1}, i < 3 ? 32 : 16);
+        trial.values.assign(i % 2 == 0 ? 1 : 0, 0.5);
+        trial.started = hpo::Time{trial.completed->microseconds - 9'000'000};
+        trials.push_back(trial);
+    }
+    const std::map<std::int64_t, std::string> errors{{1, figures}, {3, "mat1 and mat2 shapes cannot be multiplied (16x8 and 78x99)"}};
+    for (const std::string form :
+         {"[TIME] Starting run with hyperparameters: {'lr': LR, 'batch': BATCH}", "TIME,123 - train - INFO - batch=BATCH, lr=ROUNDED",
+          "{\"time\": \"TIME\", \"lr\": LR, \"batch\": BATCH}", "TIME trial: lr: ROUNDED batch: BATCH"}) {
+        CAPTURE(form);
+        const auto match = match_of(own_log(trials, form, errors), trials);
+        CHECK(match.matched_shown == 6);
+        CHECK(match.clock_ahead == 2 * std::int64_t{3'600'000'000});
+        REQUIRE(match.told.size() == 2);
+        CHECK(match.told.at(1).failure.kind == FailureKind::out_of_memory);
+        CHECK_THAT(match.told.at(3).failure.message, Catch::Contains("shapes cannot be multiplied"));
+    }
+    // Of another study: no trial has these parameters, so nothing tells whose the errors are.
+    std::vector<hpo::Trial> others = trials;
+    for (hpo::Trial& trial : others)
+        trial.params.set("lr", hpo::FloatDistribution{1e-6, 1, true, {}}, 0.5 + 0.01 * static_cast<double>(trial.number));
+    const auto other = match_of(own_log(others, "[TIME] hyperparameters: {'lr': LR, 'batch': BATCH}", errors), trials);
+    CHECK(other.told.empty());
+    CHECK(other.matched_shown == 0);
+    // A complete trial went on after an error in the program's own words.
+    CHECK(match_of(own_log(trials, "[TIME] {'lr': LR, 'batch': BATCH}", {{2, "cannot read the cache, so it is made anew"}}), trials)
+              .told.empty());
+    // Two trials at a time: which one printed the error is not known.
+    std::vector<hpo::Trial> parallel = trials;
+    for (hpo::Trial& trial : parallel) trial.started = hpo::Time{trial.completed->microseconds - 19'000'000};
+    CHECK(match_of(own_log(parallel, "[TIME] {'lr': LR, 'batch': BATCH}", errors), parallel).told.empty());
+}
+
+TEST_CASE("an error that a program logs in its own words is no metric, no setting and no hope") {
+    using hpo::analysis::detail::logged_error;
+    for (const char* line :
+         {"Error: shapes do not fit", "[2026-01-31 12:00:00] Error: shapes do not fit",
+          "2026-01-31 12:00:00,123 - train - ERROR - shapes do not fit", "ERROR shapes do not fit", "[ERROR] shapes do not fit",
+          "E0131 error: shapes do not fit", "ERROR:root:shapes do not fit", "2026-01-31 12:00:00 | ERROR | shapes do not fit"}) {
+        CAPTURE(line);
+        CHECK_THAT(std::string{logged_error(line)}, Catch::EndsWith("shapes do not fit"));
+    }
+    CHECK(logged_error("12:00:00 ValueError: shapes do not fit") == "ValueError: shapes do not fit");
+    for (const char* line : {"Validation Error: 0.71 at step 3", "[2026-01-31 12:00:00] Validation Error: 0.71 at step 3",
+                             "mean squared error: 0.3", "Error: 0.3", "error_rate: 0.2 of all", "Error handling is on",
+                             "errors: none at all", "MeanSquaredError: 0.3 at step", "error: nan", "no error was found here"}) {
+        CAPTURE(line);
+        CHECK(logged_error(line).empty());
+    }
+}
+
+TEST_CASE("a trial is found by the parameters that a line shows, in time that does not grow with the study") {
+    std::vector<hpo::Trial> trials(2000);
+    std::mt19937_64 random{4};
+    for (hpo::Trial& trial : trials) {
+        trial.params.set("lr", hpo::FloatDistribution{0, 1, false, {}}, std::ldexp(static_cast<double>(random() >> 11U), -53));
+        if (random() % 2 == 0)
+            trial.params.set("kind", hpo::CategoricalDistribution{{hpo::Value{std::string{"a b"}}, hpo::Value{true}}},
+                             static_cast<double>(random() % 2));
+    }
+    const ShownTrials shown{trials};
+    for (const hpo::Trial& trial : trials) {
+        const auto found = shown.in("params = " + hpo::json_text(trial.params));
+        REQUIRE(std::ranges::find(found, &trial) != found.end());
+        REQUIRE(found.size() < 3);
+    }
+    CHECK(shown.in("xlr: 0.5, lr.x: 0.5, lr 0.5").empty());
+    CHECK(shown.in("lr: ").empty());
 }
 
 TEST_CASE("lines of another study or run are said and not used") {

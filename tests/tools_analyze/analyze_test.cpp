@@ -247,7 +247,7 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
                  {"best --store " + data + "optuna-5.0.0.db", 2, "holds 6 studies, name one with --study; known: features"},
                  {"oom --study oomm --store " + data + "optuna-5.0.0.db", 2, "did you mean 'oom'?"},
                  {"oom --cases --store " + data + "optuna-5.0.0.db", 2, "holds 6 studies, name one with --study"},
-                 {"failures --log LICENSE --store " + data + "optuna-5.0.0.db", 2, "holds 6 studies, name one with --study"},
+                 {"failures --log LICENSE --store " + data + "optuna-5.0.0.db", 2, "--log 'LICENSE': mentions no trial in 21 lines"},
                  {"omo", 2, "unknown command 'omo'; did you mean 'oom'?; known: summary"},
                  {"trial 999 --study oom --store " + data + "optuna-5.0.0.db", 2, "no trial 999; known: 0 to 93"},
                  {"trials --state done --study oom --store " + data + "optuna-5.0.0.db", 2, "unknown state 'done'"},
@@ -319,6 +319,60 @@ TEST_CASE("where failures left no message nothing is said to be known") {
     CHECK_THAT(analyze("trial 8" + features).out, Catch::Contains("no message was kept") && Catch::Contains("suspected"));
     CHECK_THAT(analyze("oom --study legacy --store " + data + "optuna-5.0.0.db").out,
                Catch::StartsWith("No out-of-memory in study legacy"));
+}
+
+TEST_CASE("a log without a store is read by itself, also if it is packed") {
+    const Workshop folder;
+    const std::string log = folder.file("ray.log");
+    std::ofstream{log}
+        << "2026-02-04 15:12:00,835 ERROR tune.py:1331 -- Trial task failed for trial fn_0003\n"
+           "ray.exceptions.RayTaskError(OutOfMemoryError): ray::train() (pid=77211)\n  File \"t.py\", line 98, in f\n"
+           "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 11.76 GiB of "
+           "which 512.00 MiB is free. Process 4242 has 11.24 GiB memory in use. Of the allocated memory 10.66 GiB is allocated "
+           "by PyTorch, and 170.00 MiB is reserved by PyTorch but unallocated.\n[W 2026-02-04 15:12:01,000] Trial 7 failed with "
+           "parameters: {} because of the following error: ValueError('bad label').\n";
+    const auto here = [&](const std::string& arguments) {
+        return run_command(folder, {"/bin/sh", "-c", "exec '" + tool("hpo-analyze") + "' " + arguments});
+    };
+    CHECK(run_command(folder, {"/bin/sh", "-c", "gzip -k ray.log"}).status == 0);
+    for (const char* name : {"ray.log", "ray.log.gz"}) {
+        CAPTURE(name);
+        const json report = json::parse(here("oom --json --log " + std::string{name}).out);
+        REQUIRE(report["messages"].size() == 1);
+        CHECK(report["messages"][0]["cause"] == "capacity");
+        CHECK(report["messages"][0]["place"] == std::string{name} + ", line 4");
+        CHECK(report["trial_lines"] == 1);
+        const CommandResult failures = here("failures --log " + std::string{name});
+        CHECK(failures.status == 0);
+        CHECK_THAT(failures.out, Catch::Contains("trial 7") && Catch::Contains("bad label") && Catch::Contains("No store was read"));
+    }
+    CHECK(here("oom --store none.db --log ray.log").status == 3);
+    std::ofstream{folder.file("cut.gz"), std::ios::binary} << read_file(log + ".gz").substr(0, 60);
+    CHECK_THAT(here("oom --log cut.gz").error, Catch::Contains("its compressed data has no end"));
+    std::ofstream{folder.file("log.xz"), std::ios::binary} << "\xfd"
+                                                              "7zXZ and more";
+    CHECK_THAT(here("oom --log log.xz").error, Catch::Contains("is packed by xz; unpack it first: xz -dk log.xz"));
+}
+
+TEST_CASE("one log of several studies is read for each of them") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string log = (folder.path() / "run.log").string();
+    // Trial 8 of the study features became FAIL at 09:37:11.531 UTC.
+    std::ofstream{log}
+        << "[W 2026-11-21 11:37:11,540] Trial 8 failed because of the following error: RuntimeError('CUDA out of memory. Tried to "
+           "allocate 2.00 GiB').\n[W 2026-11-21 11:37:12,720] Trial 28 failed because of the following error: KeyError('b').\n";
+    const std::string arguments = " --log '" + log + "' --store " + data + "optuna-5.0.0.db";
+    const json with = json::parse(analyze("oom --json" + arguments).out),
+               without = json::parse(analyze("oom --json --store " + data + "optuna-5.0.0.db").out);
+    const auto count = [](const json& report) {
+        for (const json& study : report["studies"]) {
+            if (study["study"] == "features") return study["oom_attempts"].get<int>();
+        }
+        return -1;
+    };
+    CHECK(count(without) == 0);
+    CHECK(count(with) == 1);
+    CHECK_THAT(analyze("failures" + arguments).out, Catch::Contains("2 of 2 lines about the end of a trial belong to these studies"));
 }
 
 TEST_CASE("a log tells why trials failed, and what of it belongs to another study is said") {

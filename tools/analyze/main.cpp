@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
         "  hpo-analyze oom --store runs/optuna.db --study bert why trials ran out of memory\n"
         "  hpo-analyze oom --json | jq .rule_lua               the rule that would prevent it\n"
         "  hpo-analyze failures --log train.log                what else failed, with the words of the program's own log\n"
+        "  hpo-analyze oom --log slurm-*.out                   of logs alone, without hpo.db or another store\n"
         "  hpo-analyze memory --limit 90%                      predicted against measured, and trials near the edge\n"
         "  hpo-analyze trial 42 --study bert                   all that is known of one trial\n"
         "  hpo-analyze compare plain guarded                   two studies of hpo.db side by side\n"
@@ -73,7 +74,7 @@ int main(int argc, char** argv) {
         return command;
     };
     takes_logs(app.add_subcommand("summary", "states, best value, time and failures of a study, or of every study"))->callback([&] {
-        work = [&] { summary(query); };
+        work = [&] { query.has_logs_alone() ? log_alone(query, Overview::failures) : summary(query); };
     });
 
     TrialsOptions trials_options;
@@ -96,12 +97,13 @@ int main(int argc, char** argv) {
     auto* shortage = app.add_subcommand(
         "oom", "why trials ran out of memory, where, what would have fitted, and the rule for it; of several studies, which to look at");
     shortage->add_flag("--cases", oom_options.all_cases, "every case with its evidence");
-    takes_logs(shortage)->callback([&] { work = [&] { oom(query, oom_options); }; });
+    takes_logs(shortage)->callback(
+        [&] { work = [&] { query.has_logs_alone() ? log_alone(query, Overview::oom) : oom(query, oom_options); }; });
 
     takes_logs(
         app.add_subcommand("failures",
                            "what failed and why, and what is stored about trials without a message; of several studies, which to look at"))
-        ->callback([&] { work = [&] { failures(query); }; });
+        ->callback([&] { work = [&] { query.has_logs_alone() ? log_alone(query, Overview::failures) : failures(query); }; });
 
     MemoryOptions memory_options;
     auto* use = app.add_subcommand("memory", "what trials used of the device, and how well that was predicted");
@@ -163,6 +165,7 @@ int main(int argc, char** argv) {
 
     try {
         app.parse(argc, argv);
+        query.names_store = store->count() > 0;
         work();
         std::cout.flush();
         return std::cout ? 0 : refuse("standard output: cannot be written", 1);

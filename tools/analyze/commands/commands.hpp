@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/shown/input.hpp"
+#include "analyze/shown/overview.hpp"
 #include "analyze/shown/snapshot_report.hpp"
 
 namespace hpo_analyze {
@@ -39,6 +40,8 @@ void oom(const Query& query, const OomOptions& options);
 void failures(const Query& query);
 void memory(const Query& query, const MemoryOptions& options);
 void compare(const Query& query, const CompareOptions& options);
+/// What logs tell without a store: of memory that ran out, or of all failures.
+void log_alone(const Query& query, Overview of);
 void snapshot(const Query& query, const SnapshotOptions& options);
 
 }  // namespace hpo_analyze

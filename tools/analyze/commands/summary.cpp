@@ -173,8 +173,9 @@ void summary(const Query& query) {
     const Page page = Page::standard_output();
     if (all.empty() && !query.json) page.line("no study in " + query.store);
     bool first = true;
+    std::vector<hpo::analysis::LogMatch> logs;
     for (StudyData& data : all) {
-        const auto log = read_logs(query.logs, data.trials);
+        const auto& log = logs.emplace_back(read_logs(query.logs, data.trials));
         const auto numbers = summarised(data, log);
         if (query.json) {
             list.push_back(summary_json(data, numbers));
@@ -184,9 +185,10 @@ void summary(const Query& query) {
         if (!first) page.line();
         first = false;
         print_text(page, data, numbers, log);
-        print_log_match(page, query.logs, log);
+        if (all.size() == 1) print_log_match(page, query.logs, log);
     }
-    if (query.json) print(list);
+    if (query.json) return print(list);
+    if (all.size() > 1) print_log_totals(page, query.logs, logs);
 }
 
 }  // namespace hpo_analyze

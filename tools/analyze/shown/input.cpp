@@ -137,6 +137,11 @@ std::vector<StudyData> read_all(const Query& query, Reading reading) {
 
 }  // namespace
 
+bool Query::has_logs_alone() const {
+    std::error_code unreadable;
+    return !logs.empty() && !names_store && !std::filesystem::exists(store, unreadable);
+}
+
 std::vector<hpo::Study> known_studies(const Query& query) {
     hpo::store::Snapshot snapshot{query.store};
     require_content(snapshot.path());

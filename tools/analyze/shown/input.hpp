@@ -17,6 +17,10 @@ struct Query {
     std::string study;  ///< empty: the only one
     bool json = false;
     std::vector<std::string> logs;  ///< of the program that ran the study, for the subcommands that take --log
+    bool names_store = false;       ///< false: `store` is the default
+
+    /// True if there are logs and no store: one was not named, and there is none where it would be by default.
+    [[nodiscard]] bool has_logs_alone() const;
 };
 
 /// A study as it was read, with all that belongs to it.

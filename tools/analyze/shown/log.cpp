@@ -5,12 +5,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <istream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "analyze/shown/log_file.hpp"
 #include "analyze/shown/log_lines.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
@@ -28,7 +29,9 @@ constexpr std::uintmax_t largest_log_bytes = std::uintmax_t{4} << 30U;
     throw hpo::Error{hpo::Errc::usage, "--log '" + path + "': " + what};
 }
 
-hpo::analysis::ProgramLog read_log(const std::string& path) {
+}  // namespace
+
+hpo::analysis::ProgramLog read_log(const std::string& path, hpo::analysis::ParamNames names) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     if (status.type() == std::filesystem::file_type::not_found) refuse_log(path, "does not exist");
@@ -42,9 +45,18 @@ hpo::analysis::ProgramLog read_log(const std::string& path) {
                                  " are read: cut it to the lines of this study");
         }
     }
-    std::ifstream file{path, std::ios::binary};
-    if (!file) refuse_log(path, std::string{"cannot be read: "} + std::strerror(errno));
-    hpo::analysis::LogReader reader{path};
+    LogFile bytes{path};
+    if (!bytes.is_open()) refuse_log(path, std::string{"cannot be read: "} + std::strerror(errno));
+    for (const auto& [mark, program] :
+         {std::pair{std::string_view{"\xfd"
+                                     "7zXZ"},
+                    "xz"},
+          std::pair{std::string_view{"BZh"}, "bzip2"}, std::pair{std::string_view{"\x28\xb5\x2f\xfd"}, "zstd"}}) {
+        if (bytes.beginning().starts_with(mark))
+            refuse_log(path, std::string{"is packed by "} + program + "; unpack it first: " + program + " -dk " + shell_quoted(path));
+    }
+    std::istream file{&bytes};
+    hpo::analysis::LogReader reader{path, std::move(names)};
     std::string line;
     std::size_t number = 0;
     bool is_of_hpo_tune = false;
@@ -56,11 +68,11 @@ hpo::analysis::ProgramLog read_log(const std::string& path) {
         is_of_hpo_tune = is_of_hpo_tune || line.find("run: begins: hpo-tune ") != std::string::npos;
         reader.line(line);
     }
-    if (file.bad()) refuse_log(path, "cannot be read to its end");
+    if (const std::string wrong = bytes.error(); !wrong.empty()) refuse_log(path, "cannot be read to its end: " + wrong);
     auto log = std::move(reader).finish();
     if (log.events.empty() && log.remarks.empty() && is_of_hpo_tune)
         refuse_log(path, "is the log of a run of hpo-tune. The study's store says all of that, so leave --log out");
-    if (log.events.empty() && log.remarks.empty()) {
+    if (log.events.empty() && log.remarks.empty() && log.shown.empty()) {
         refuse_log(path, "mentions no trial in " + counted(log.lines, "line") +
                              "; expected Optuna's lines, such as 'Trial 7 failed with parameters: {...} because of the following error: "
                              "...', or a traceback");
@@ -68,11 +80,9 @@ hpo::analysis::ProgramLog read_log(const std::string& path) {
     return log;
 }
 
-}  // namespace
-
 LogMatch read_logs(const std::vector<std::string>& paths, std::span<const hpo::Trial> trials) {
     LogMatch match;
-    for (const std::string& path : paths) match_log(read_log(path), trials, match);
+    for (const std::string& path : paths) match_log(read_log(path, hpo::analysis::ParamNames{trials}), trials, match);
     return match;
 }
 
@@ -90,7 +100,9 @@ void print_log_match(const Page& page, const std::vector<std::string>& paths, co
     page.line();
     page.heading("Log");
     std::string text = "  " + std::to_string(match.matched_events) + " of " + counted(match.events, "line") +
-                       " about the end of a trial belong to this study; " + counted(match.told.size(), "failure") + " told";
+                       " about the end of a trial belong to this study; ";
+    if (match.matched_shown > 0) text += counted(match.matched_shown, "line") + " of the program's own gave a trial's parameters; ";
+    text += counted(match.told.size(), "failure") + " told";
     if (match.clock_ahead && *match.clock_ahead != 0) {
         text += std::string{"; its clock is "} + duration(static_cast<double>(std::llabs(*match.clock_ahead)) / 1e6) +
                 (*match.clock_ahead > 0 ? " ahead of" : " behind") + " the store's";
@@ -100,11 +112,27 @@ void print_log_match(const Page& page, const std::vector<std::string>& paths, co
     if (match.unmatched.size() > 5) page.line("  and " + std::to_string(match.unmatched.size() - 5) + " other stretches: --json");
 }
 
+void print_log_totals(const Page& page, const std::vector<std::string>& paths, std::span<const LogMatch> matches) {
+    if (paths.empty() || matches.empty()) return;
+    std::size_t matched = 0, told = 0;
+    for (const LogMatch& match : matches) {
+        matched += match.matched_events;
+        told += match.told.size();
+    }
+    page.line();
+    page.heading("Log");
+    page.paragraph("  " + std::to_string(matched) + " of " + counted(matches.front().events, "line") +
+                       " about the end of a trial belong to these studies; " + counted(told, "failure") +
+                       " told. What belongs to no trial: --study NAME.",
+                   2);
+}
+
 Json log_json(const std::vector<std::string>& paths, const LogMatch& match) {
     if (paths.empty()) return nullptr;
     return {{"files", paths},
             {"trial_lines", match.events},
             {"matched_lines", match.matched_events},
+            {"matched_parameter_lines", match.matched_shown},
             {"failures_told", match.told.size()},
             {"memory_messages_not_used", match.unmatched_memory},
             {"killed_processes_not_used", match.unmatched_kills},

@@ -11,12 +11,19 @@
 
 namespace hpo_analyze {
 
-/// Reads the logs of the program that ran a study and matches them with its trials. Throws usage for a file that is missing, is no text, or
-/// holds no line about a trial.
+/// Reads a log, which gzip may have packed. `names` are those of the parameters that its lines may show. Throws usage for a file that is
+/// missing, is no text, or holds no line about a trial or a failure.
+[[nodiscard]] hpo::analysis::ProgramLog read_log(const std::string& path, hpo::analysis::ParamNames names);
+
+/// Reads the logs of the program that ran a study and matches them with its trials. Throws what read_log throws.
 [[nodiscard]] hpo::analysis::LogMatch read_logs(const std::vector<std::string>& paths, std::span<const hpo::Trial> trials);
 
 /// "the log has 2 lines about memory that were not matched to a trial": a headline must tell it. Empty if there are none.
 [[nodiscard]] std::string unmatched_text(const hpo::analysis::LogMatch& log);
+
+/// What of the logs belongs to any of several studies. Nothing without a log.
+void print_log_totals(const hpo::tools::Page& page, const std::vector<std::string>& paths,
+                      std::span<const hpo::analysis::LogMatch> matches);
 
 /// What of the logs belongs to the study, and what does not. Nothing without a log.
 void print_log_match(const hpo::tools::Page& page, const std::vector<std::string>& paths, const hpo::analysis::LogMatch& match);

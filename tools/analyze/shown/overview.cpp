@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyze/shown/failure_words.hpp"
+#include "analyze/shown/log.hpp"
 #include "hpo/analysis/summary.hpp"
 #include "hpo/base/error.hpp"
 #include "support/json.hpp"
@@ -40,11 +41,13 @@ struct StudyLine {
 };
 
 /// What is most worth a look comes first: most failures of this kind, then most time lost, then most that may be of this kind, too.
-std::vector<StudyLine> study_lines(const Query& query, Overview of) {
+std::vector<StudyLine> study_lines(const Query& query, Overview of, std::vector<hpo::analysis::LogMatch>& logs) {
     std::vector<StudyLine> lines;
     for (StudyData& data : read_studies_in_brief(query)) {
         add_params_if_needed(data);
-        lines.push_back({data.study.name, hpo::analysis::summarise(data.study, data.trials, data.rejections, {}, data.context()).totals});
+        logs.push_back(read_logs(query.logs, data.trials));
+        lines.push_back(
+            {data.study.name, hpo::analysis::summarise(data.study, data.trials, data.rejections, logs.back().told, data.context()).totals});
     }
     std::ranges::stable_sort(lines, std::greater{}, [of](const StudyLine& line) {
         return std::tuple{line.count(of), line.lost(of), line.possible(of)};
@@ -109,10 +112,11 @@ void print_lines(const Page& page, const std::vector<StudyLine>& lines) {
 
 }  // namespace
 
-bool asks_for_overview(const Query& query) { return query.study.empty() && query.logs.empty() && known_studies(query).size() > 1; }
+bool asks_for_overview(const Query& query) { return query.study.empty() && known_studies(query).size() > 1; }
 
 void print_overview(const Query& query, Overview of) {
-    const std::vector<StudyLine> lines = study_lines(query, of);
+    std::vector<hpo::analysis::LogMatch> logs;
+    const std::vector<StudyLine> lines = study_lines(query, of, logs);
     if (query.json) return print(overview_json(query, lines, of));
     const Page page = Page::standard_output();
     page.heading(headline(query, lines, of));
@@ -126,9 +130,11 @@ void print_overview(const Query& query, Overview of) {
                            hpo::join_names(uncertain) + ": what some trials left gives no reason for how they ended.",
                        2);
     }
+    print_log_totals(page, query.logs, logs);
     if (lines.empty() || !has_something(lines.front(), of)) return;
-    const std::string command = std::string{"hpo-analyze "} + (of == Overview::oom ? "oom" : "failures") + " --store " +
-                                shell_quoted(query.store) + " --study " + shell_quoted(lines.front().study);
+    std::string command = std::string{"hpo-analyze "} + (of == Overview::oom ? "oom" : "failures") + " --store " +
+                          shell_quoted(query.store) + " --study " + shell_quoted(lines.front().study);
+    for (const std::string& log : query.logs) command += " --log " + shell_quoted(log);
     const bool most = lines.size() < 2 || lines.front().count(of) > lines[1].count(of);
     const std::string first = "  Look first at " + lines.front().study + (most ? ", which has most:" : ":");
     if (columns(first + command) < page.width()) return page.line(first + " " + command);

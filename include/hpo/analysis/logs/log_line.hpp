@@ -20,7 +20,7 @@ struct LogEvent {
     std::int64_t trial = 0;
     TrialState state = TrialState::fail;  ///< the state in the line
     std::optional<std::string> params;    ///< as Python prints a dictionary
-    std::string error;                    ///< of a failed trial
+    std::string error;                    ///< of a failed trial; of a pruned one, the text of its exception
     std::string traceback;
 };
 
@@ -31,8 +31,24 @@ namespace hpo::analysis::detail {
 /// The line without terminal escape sequences.
 [[nodiscard]] std::string without_escapes(std::string_view line);
 
-/// The first time in a line, "2026-01-31 12:00:00,123" with space or T, in microseconds since the epoch, read as UTC.
-[[nodiscard]] std::optional<std::int64_t> log_time(std::string_view line);
+/// A time that a line shows.
+struct LogTime {
+    std::int64_t microseconds = 0;  ///< since the epoch, read as UTC
+    std::int64_t precision = 1;     ///< microseconds: a whole second where no part of one is shown
+};
+
+/// The first time in a line, "2026-01-31 12:00:00,123" with space or T.
+[[nodiscard]] std::optional<LogTime> log_time(std::string_view line);
+/// The last one.
+[[nodiscard]] std::optional<LogTime> last_log_time(std::string_view line);
+
+/// What stands before a line of the program itself if another program wrote its output: "2026-01-31T12:00:00+0000 gpu7 python[991]: ". A
+/// line of the same shape has other digits. Returns nullopt if `line` does not begin so.
+[[nodiscard]] std::optional<std::string_view> without_stamp(std::string_view line, std::string_view stamp);
+
+/// The line of an error that a program logged in its own words: "[2026-01-31 12:00:00] Error: shapes do not fit". Empty if it is none, or a
+/// metric ("Validation Error: 0.3").
+[[nodiscard]] std::string_view logged_error(std::string_view line);
 
 /// Reads Optuna's text about the end of a trial, of any release since 1.0, anywhere in the line.
 [[nodiscard]] std::optional<LogEvent> log_event(std::string_view line);

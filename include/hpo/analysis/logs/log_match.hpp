@@ -19,6 +19,7 @@ struct LogMatch {
     ToldFailures told;
     std::size_t events = 0;                   ///< lines about the end of a trial
     std::size_t matched_events = 0;           ///< of these, the lines that belong to a trial of the study
+    std::size_t matched_shown = 0;            ///< lines of the program's own that show the parameters of a trial of the study
     std::optional<std::int64_t> clock_ahead;  ///< microseconds by which the log's clock is ahead of the store's (time zones)
     std::vector<std::string> unmatched;       ///< parts that belong to no trial, each with the reason
     std::size_t unmatched_memory = 0;         ///< lines about memory that belong to no known trial, or may only mention it
@@ -32,6 +33,12 @@ namespace hpo::analysis::detail {
 /// True if the dictionary in a log has exactly the trial's parameters with their values. Values under names with quotes or backslashes are
 /// not compared.
 [[nodiscard]] bool shows_params(std::string_view shown, const ParamSet& params);
+
+/// The failure of an event, with its traceback.
+[[nodiscard]] Failure failure_of(const LogEvent& event);
+
+/// True if the event tells `failure`: the trial failed, or it was pruned and the text of its exception is about memory or the device.
+[[nodiscard]] bool tells_failure(const LogEvent& event, const Failure& failure);
 
 }  // namespace hpo::analysis::detail
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/analysis/logs/log_line.hpp"
+#include "hpo/analysis/logs/shown_params.hpp"
 
 namespace hpo::analysis::inline logs {
 
@@ -17,11 +18,20 @@ namespace hpo::analysis::inline logs {
 struct LogRemark {
     std::size_t line = 0;
     std::optional<std::int64_t> trial;  ///< that the line names, as in "Trial 5: CUDA out of memory"
-    std::optional<std::int64_t> microseconds;
+    std::optional<detail::LogTime> time;
     std::size_t events_before = 0;
+    std::size_t shown_before = 0;  ///< of ProgramLog::shown
     bool process_died = false;
-    bool doubtful = false;  ///< it may only mention memory
+    bool doubtful = false;   ///< it may only mention memory
+    bool own_words = false;  ///< an error in the program's own words: it may have gone on
     Failure failure;
+};
+
+/// A line of the program's own that may show all parameters of a trial.
+struct ShownParams {
+    std::size_t line = 0;
+    std::optional<detail::LogTime> time;
+    std::string text;
 };
 
 /// The parts of a log that matter here.
@@ -30,13 +40,15 @@ struct ProgramLog {
     std::size_t lines = 0;
     std::vector<LogEvent> events;
     std::vector<LogRemark> remarks;
+    std::vector<ShownParams> shown;
 };
 
 /// Reads a program's log line by line: Optuna's lines about trials, tracebacks, out-of-memory messages, and the death of the process. It
 /// keeps only those in memory.
 class LogReader {
 public:
-    explicit LogReader(std::string name) { log_.name = std::move(name); }
+    /// `names` are those that a trial's parameters may have. Lines that show them are kept, too.
+    explicit LogReader(std::string name, ParamNames names = {}) : names_{std::move(names)} { log_.name = std::move(name); }
 
     /// Takes the next line, without its line end. Progress bars leave carriage returns. Each piece between them counts as part of the same
     /// line.
@@ -44,14 +56,21 @@ public:
 
     [[nodiscard]] ProgramLog finish() && {
         end_traceback();
+        text_goes_on_ = false;
         return std::move(log_);
     }
 
 private:
     static constexpr std::size_t longest_line = std::size_t{1} << 20U;
     static constexpr std::size_t longest_traceback = std::size_t{1} << 18U;
+    static constexpr std::size_t longest_pruned_text = 50;  ///< lines
+    static constexpr std::size_t most_own_words = 10'000;
+    static constexpr std::size_t most_shown = 200'000;
 
     void piece(std::string_view raw);
+
+    /// Takes a line that belongs to the text of the trial that was pruned last. Returns false if it does not.
+    bool goes_on_with_pruned(std::string_view raw);
 
     /// Whether a line still belongs to the traceback: frames, the exception with its message, and chained exceptions.
     bool goes_on(std::string_view raw);
@@ -62,14 +81,19 @@ private:
 
     void keep(LogRemark remark);
 
+    ParamNames names_;
     ProgramLog log_;
     std::string traceback_;
+    std::string stamp_;  ///< before each line of the traceback, or of the pruned trial's text
     std::size_t traceback_line_ = 0;
-    std::optional<std::int64_t> traceback_time_;
-    std::optional<std::int64_t> last_time_;  ///< time of the line before
+    std::optional<detail::LogTime> traceback_time_;
+    std::optional<detail::LogTime> last_time_;  ///< time of the line before
+    std::size_t own_words_ = 0;
+    std::size_t pruned_lines_ = 0;
+    bool text_goes_on_ = false;  ///< the next lines belong to the text of the trial that was pruned last
     bool in_traceback_ = false;
     bool of_event_ = false;         ///< the traceback directly follows the line about its trial
-    bool follows_failure_ = false;  ///< the next line directly follows such a line
+    bool follows_failure_ = false;  ///< the next line directly follows the line about a trial that did not complete
     bool raised_ = false;           ///< the exception's line has been read
     bool blank_ = false;            ///< an empty line came after it
     bool chain_ = false;            ///< the next heading belongs to the same chain

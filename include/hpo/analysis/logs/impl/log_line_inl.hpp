@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,8 @@
 
 #include "hpo/analysis/logs/log_line.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/failure/python_error.hpp"
 
 namespace hpo::analysis::detail {
 
@@ -32,18 +35,19 @@ HPO_INLINE std::string without_escapes(std::string_view line) {
     return plain;
 }
 
-HPO_INLINE std::optional<std::int64_t> log_time(std::string_view line) {
+/// The first time in a line at `from` or behind it. `from` becomes the place behind it.
+[[nodiscard]] HPO_INLINE std::optional<LogTime> next_log_time(std::string_view line, std::size_t& from) {
     constexpr std::string_view shape = "dddd-dd-dd dd:dd:dd";
-    for (std::size_t at = 0; at + shape.size() <= line.size() && at < 200; ++at) {
+    for (std::size_t at = from; at + shape.size() <= line.size() && at < 200; ++at) {
         bool fits = true;
         for (std::size_t i = 0; fits && i < shape.size(); ++i) {
             const char c = line[at + i];
             fits = shape[i] == 'd' ? c >= '0' && c <= '9' : shape[i] == ' ' ? c == ' ' || c == 'T' : c == shape[i];
         }
         if (!fits) continue;
-        const auto number = [&](std::size_t from, std::size_t count) {
+        const auto number = [&](std::size_t begin, std::size_t count) {
             std::int64_t value = 0;
-            for (std::size_t i = 0; i < count; ++i) value = value * 10 + (line[at + from + i] - '0');
+            for (std::size_t i = 0; i < count; ++i) value = value * 10 + (line[at + begin + i] - '0');
             return value;
         };
         // Days since the epoch: Hinnant, "chrono-compatible low-level date algorithms", 2013.
@@ -57,15 +61,72 @@ HPO_INLINE std::optional<std::int64_t> log_time(std::string_view line) {
         const std::int64_t days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719468;
         std::int64_t micros = ((days * 24 + number(11, 2)) * 60 + number(14, 2)) * 60 + number(17, 2);
         micros *= 1'000'000;
-        const std::size_t point = at + shape.size();
-        if (point < line.size() && (line[point] == ',' || line[point] == '.')) {
-            std::int64_t scale = 100'000;
-            for (std::size_t i = point + 1; i < line.size() && line[i] >= '0' && line[i] <= '9' && scale > 0; ++i, scale /= 10)
-                micros += (line[i] - '0') * scale;
+        from = at + shape.size();
+        std::int64_t precision = 1'000'000;
+        if (from < line.size() && (line[from] == ',' || line[from] == '.')) {
+            for (std::size_t i = from + 1; i < line.size() && line[i] >= '0' && line[i] <= '9' && precision > 1; ++i) {
+                precision /= 10;
+                micros += (line[i] - '0') * precision;
+            }
         }
-        return micros;
+        return LogTime{.microseconds = micros, .precision = precision};
     }
     return std::nullopt;
+}
+
+HPO_INLINE std::optional<LogTime> log_time(std::string_view line) {
+    std::size_t from = 0;
+    return next_log_time(line, from);
+}
+
+HPO_INLINE std::optional<LogTime> last_log_time(std::string_view line) {
+    std::optional<LogTime> last;
+    std::size_t from = 0;
+    for (auto time = next_log_time(line, from); time; time = next_log_time(line, from)) last = time;
+    return last;
+}
+
+HPO_INLINE std::optional<std::string_view> without_stamp(std::string_view line, std::string_view stamp) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto fits = [&](char shown, char stamped) { return shown == stamped || (is_digit(shown) && is_digit(stamped)); };
+    const std::size_t shared = std::min(line.size(), stamp.size());
+    const bool is_cut = line.size() < stamp.size() && stamp.find_last_not_of(' ') >= line.size();  // blanks at the end may be missing
+    if (is_cut || !std::equal(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(shared), stamp.begin(), fits)) return std::nullopt;
+    return line.substr(shared);
+}
+
+HPO_INLINE std::string_view logged_error(std::string_view line) {
+    constexpr std::size_t furthest = 160;  // behind a time, a level and a logger's name
+    const std::string lower = hpo::detail::lower_case(line.substr(0, furthest));
+    const auto at = lower.find("error");
+    if (at == std::string::npos) return {};
+    std::size_t begin = at;  // of the word, which may be the name of an exception
+    while (begin > 0 &&
+           (std::isalnum(static_cast<unsigned char>(line[begin - 1])) != 0 || line[begin - 1] == '.' || line[begin - 1] == '_'))
+        --begin;
+    const auto last = line.substr(0, begin).find_last_not_of(' ');
+    // Another word before it makes it a metric, a setting, or a sentence.
+    if (last != std::string_view::npos && std::isalpha(static_cast<unsigned char>(line[last])) != 0) return {};
+    const std::size_t end = at + std::string_view{"error"}.size();
+    if (begin < at) {
+        const auto exception = hpo::detail::exception_line(line.substr(begin));
+        if (!exception || exception->message.empty()) return {};
+    } else {  // a level
+        const bool is_loud = line.substr(at, end - at) == "ERROR";
+        const auto next = line.find_first_not_of(' ', end);
+        if (next == std::string_view::npos || (!is_loud && std::string_view{":]-|"}.find(line[next]) == std::string_view::npos)) return {};
+        if (next == end && std::isalnum(static_cast<unsigned char>(line[next])) != 0) return {};  // a longer word
+        begin = std::min(line.find_first_not_of(" :]-|", end), line.size());
+    }
+    const std::string_view said = line.substr(begin);
+    std::size_t words = 0;
+    for (std::size_t i = 0; i < said.size();) {
+        std::size_t stop = i;
+        while (stop < said.size() && std::isalpha(static_cast<unsigned char>(said[stop])) != 0) ++stop;
+        words += stop > i + 1 ? 1 : 0;
+        i = std::max(stop, i + 1);
+    }
+    return words >= 2 ? said : std::string_view{};
 }
 
 HPO_INLINE std::optional<LogEvent> log_event(std::string_view line) {
@@ -76,7 +137,8 @@ HPO_INLINE std::optional<LogEvent> log_event(std::string_view line) {
             const auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
             if (status != std::errc{} || number < 0) continue;
             const std::string_view rest = digits.substr(static_cast<std::size_t>(stop - digits.data()));
-            LogEvent event{.microseconds = log_time(line.substr(0, at)), .trial = number, .params = {}, .error = {}, .traceback = {}};
+            LogEvent event{.microseconds = {}, .trial = number, .params = {}, .error = {}, .traceback = {}};
+            if (const auto time = last_log_time(line.substr(0, at))) event.microseconds = time->microseconds;
             const auto part = [&](std::string_view begin, std::string_view end) -> std::optional<std::string> {
                 const auto from = rest.find(begin);
                 if (from == std::string_view::npos) return std::nullopt;
@@ -91,6 +153,8 @@ HPO_INLINE std::optional<LogEvent> log_event(std::string_view line) {
             }
             if (rest.starts_with(" pruned.")) {
                 event.state = TrialState::pruned;
+                const std::string_view text = rest.substr(std::string_view{" pruned."}.size());
+                if (const auto begin = text.find_first_not_of(' '); begin != std::string_view::npos) event.error = text.substr(begin);
                 return event;
             }
             constexpr std::string_view because = "because of the following error: ";

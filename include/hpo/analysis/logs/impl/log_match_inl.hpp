@@ -100,8 +100,7 @@ struct EventTrial {
            (first == last ? ", line " + std::to_string(first) : ", lines " + std::to_string(first) + " to " + std::to_string(last));
 }
 
-/// The failure of an event, with its traceback.
-[[nodiscard]] HPO_INLINE Failure failure_of(const LogEvent& event) {
+HPO_INLINE Failure failure_of(const LogEvent& event) {
     Failure failure = classify_python(event.error);
     const auto chain = exceptions_in(event.traceback);
     if (auto raised = classify_exceptions(chain); raised && may_hide_cause(failure.kind)) {
@@ -113,14 +112,20 @@ struct EventTrial {
     return failure;
 }
 
-/// Finds each event's trial. It must have the same number, state and parameters, at the same time by the log's clock. If an event shows no
-/// parameters, its time decides. The clock's offset is the one that most events, at least two, agree on.
-[[nodiscard]] HPO_INLINE std::vector<EventTrial> trials_of_events(const ProgramLog& log, std::span<const Trial> trials,
-                                                                  std::optional<std::int64_t>& usual) {
+/// How often lines tell each number of quarters of an hour by which the log's clock is ahead. A line whose parameters agree has two votes.
+using ClockVotes = std::map<std::int64_t, std::size_t>;
+
+/// The number that most lines tell. Nullopt if there are less than two votes: a single line may fit by chance.
+[[nodiscard]] HPO_INLINE std::optional<std::int64_t> usual_clock(const ClockVotes& votes) {
+    const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return std::pair{vote.second, -std::abs(vote.first)}; });
+    return most != votes.end() && most->second > 1 ? std::optional{most->first} : std::nullopt;
+}
+
+/// Finds the trial of each event that has the same number, state and parameters.
+[[nodiscard]] HPO_INLINE std::vector<EventTrial> possible_trials(const ProgramLog& log, std::span<const Trial> trials, ClockVotes& votes) {
     std::map<std::int64_t, const Trial*> by_number;
     for (const Trial& trial : trials) by_number.emplace(trial.number, &trial);
     std::vector<EventTrial> found(log.events.size());
-    std::map<std::int64_t, std::size_t> votes;  // a line whose parameters agree has two votes
     for (auto&& [event, match] : ranges::views::zip(log.events, found)) {
         const auto trial = by_number.find(event.trial);
         if (trial == by_number.end() || trial->second->state != event.state) continue;
@@ -131,8 +136,11 @@ struct EventTrial {
         if (event.microseconds && trial->second->completed && !match.clock) match.trial = nullptr;
         if (match.trial && match.clock) votes[match.clock->quarters] += match.params_agree ? 2 : 1;
     }
-    const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return std::pair{vote.second, -std::abs(vote.first)}; });
-    if (most != votes.end() && most->second > 1) usual = most->first;  // a single line may fit by chance
+    return found;
+}
+
+/// Keeps the trials that ended at the time of the line by the log's clock. If an event shows no parameters, its time decides.
+HPO_INLINE void keep_timely(const ProgramLog& log, std::vector<EventTrial>& found, std::optional<std::int64_t> usual) {
     std::map<std::int64_t, std::size_t> first_of;
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (!found[i].trial) continue;
@@ -157,7 +165,77 @@ struct EventTrial {
             first->second = i;
         }
     }
+}
+
+constexpr std::int64_t early_line = 1'000'000;  ///< microseconds by which a line may seem to come before the trial's start
+constexpr std::int64_t late_line = 10'000'000;  ///< and after its end
+
+/// True if a line of this time, by the store's clock, was written while the trial ran.
+[[nodiscard]] HPO_INLINE bool ran_at(const Trial& trial, std::int64_t time) {
+    return trial.started && time >= trial.started->microseconds - early_line &&
+           (!trial.completed || time <= trial.completed->microseconds + late_line);
+}
+
+/// For each line that shows parameters, the trials that have them.
+using ShownLines = std::vector<std::vector<const Trial*>>;
+
+[[nodiscard]] HPO_INLINE ShownLines trials_shown(const ProgramLog& log, std::span<const Trial> trials, ClockVotes& votes) {
+    ShownLines found;
+    if (log.shown.empty()) return found;
+    const ShownTrials shown{trials};
+    for (const ShownParams& line : log.shown) {
+        found.push_back(shown.in(line.text));
+        if (found.back().size() != 1 || !line.time || !found.back().front()->started) continue;
+        const Trial& trial = *found.back().front();
+        const std::int64_t since = line.time->microseconds - trial.started->microseconds + early_line;
+        const auto quarters = static_cast<std::int64_t>(std::floor(static_cast<double>(since) / static_cast<double>(quarter_hour)));
+        if (std::abs(quarters) <= 60 && ran_at(trial, line.time->microseconds - quarters * quarter_hour)) votes[quarters] += 2;
+    }
     return found;
+}
+
+/// The trial that each such line belongs to: the only one with these parameters that ran at its time. Null where that is not known.
+[[nodiscard]] HPO_INLINE std::vector<const Trial*> trials_of_shown(const ProgramLog& log, const ShownLines& shown,
+                                                                   std::optional<std::int64_t> usual) {
+    std::vector<const Trial*> found(shown.size());
+    for (auto&& [line, trials, own] : ranges::views::zip(log.shown, shown, found)) {
+        if (!line.time || !usual) continue;
+        const std::int64_t time = line.time->microseconds - *usual * quarter_hour;
+        const auto ran = [time](const Trial* trial) { return ran_at(*trial, time); };
+        if (std::ranges::count_if(trials, ran) == 1) own = *std::ranges::find_if(trials, ran);
+    }
+    return found;
+}
+
+/// True if of the trials whose parameters a log shows each ended before the next began: the log is that of one process at a time.
+[[nodiscard]] HPO_INLINE bool ran_in_turn(const std::vector<const Trial*>& shown) {
+    const Trial* before = nullptr;
+    for (const Trial* trial : shown) {
+        if (!trial || trial == before) continue;
+        if (before && (!before->completed || before->completed->microseconds > trial->started->microseconds)) return false;
+        before = trial;
+    }
+    return true;
+}
+
+/// What the lines of a log belong to.
+struct LogTrials {
+    std::vector<EventTrial> events;
+    std::vector<const Trial*> shown;
+    bool in_turn = true;                ///< ran_in_turn
+    std::optional<std::int64_t> usual;  ///< quarters of an hour by which its clock is ahead
+};
+
+[[nodiscard]] HPO_INLINE LogTrials trials_of_lines(const ProgramLog& log, std::span<const Trial> trials) {
+    LogTrials lines;
+    ClockVotes votes;
+    lines.events = possible_trials(log, trials, votes);
+    const ShownLines shown = trials_shown(log, trials, votes);
+    lines.usual = usual_clock(votes);
+    keep_timely(log, lines.events, lines.usual);
+    lines.shown = trials_of_shown(log, shown, lines.usual);
+    lines.in_turn = ran_in_turn(lines.shown);
+    return lines;
 }
 
 /// The trials that may have printed a remark.
@@ -192,54 +270,88 @@ struct RemarkTrials {
 /// Whether a remark's own time fits its place in the log. Another logger may have a clock of its own. Then only the place counts.
 [[nodiscard]] HPO_INLINE bool has_time_of_place(const LogRemark& remark, const ProgramLog& log) {
     constexpr std::int64_t close = 2'000'000;
-    if (!remark.microseconds) return false;
+    if (!remark.time) return false;
     const std::size_t next = remark.events_before;
-    const std::int64_t time = *remark.microseconds;
+    const std::int64_t time = remark.time->microseconds;
     if (next > 0 && log.events[next - 1].microseconds && time < *log.events[next - 1].microseconds - close) return false;
     return next == log.events.size() || !log.events[next].microseconds || time <= *log.events[next].microseconds + close;
 }
 
-/// The only trial that ran when a remark was printed. null if it is not known.
-[[nodiscard]] HPO_INLINE const Trial* trial_of_remark(const LogRemark& remark, const ProgramLog& log, const std::vector<EventTrial>& events,
-                                                      const RemarkTrials& trials, std::optional<std::int64_t> usual) {
-    if (remark.doubtful) return nullptr;
-    if (remark.trial) return trials.of_study ? trials.numbered(*remark.trial) : nullptr;
+/// When a remark was printed, by the store's clock, both ends included.
+struct RemarkTime {
     std::int64_t from = INT64_MIN;
     std::int64_t to = INT64_MAX;
-    if (has_time_of_place(remark, log)) {
-        if (!usual) return nullptr;
-        from = to = *remark.microseconds - *usual * quarter_hour;
-    } else {
-        if (remark.events_before > 0) {
-            const Trial* before = events[remark.events_before - 1].trial;
-            if (!before || !before->completed) return nullptr;
-            from = before->completed->microseconds;
-        }
-        if (remark.events_before < events.size()) {
-            const Trial* after = events[remark.events_before].trial;
-            if (!after || !after->completed) return nullptr;
-            to = after->completed->microseconds - 1;
-        } else if (!remark.process_died) {
-            return nullptr;  // the log ends here, so any later trial may have printed it
-        }
+};
+
+/// The time of a remark by what stands before and behind it in the log, and by its own time. Nullopt if that is not known.
+[[nodiscard]] HPO_INLINE std::optional<RemarkTime> time_of_remark(const LogRemark& remark, const ProgramLog& log, const LogTrials& lines) {
+    RemarkTime printed;
+    bool is_known = true;
+    const std::size_t next = remark.events_before;
+    if (next > 0) {
+        const Trial* const before = lines.events[next - 1].trial;
+        if (before && before->completed) printed.from = before->completed->microseconds;
+        else is_known = false;
     }
-    if (!remark.process_died) return trials.all.only_one(from, to);
-    if (const Trial* const ended_badly = trials.ended_badly.only_one(from, to)) return ended_badly;
-    // A process that the trial started was killed, and the program returned a value that is none.
-    const Trial* const only = trials.all.only_one(from, to);
-    return only && only->state == TrialState::complete && !has_finite_values(*only) ? only : nullptr;
+    if (next < lines.events.size()) {
+        const Trial* const after = lines.events[next].trial;
+        if (after && after->completed) printed.to = after->completed->microseconds - 1;
+        else is_known = false;
+    } else if (!remark.process_died) {
+        is_known = false;  // the log ends here, so any later trial may have printed it
+    }
+    if (!has_time_of_place(remark, log)) return is_known ? std::optional{printed} : std::nullopt;
+    if (!lines.usual) return std::nullopt;
+    const std::int64_t own = remark.time->microseconds - *lines.usual * quarter_hour;
+    printed.from = std::max(printed.from, own);
+    printed.to = std::min(printed.to, own + remark.time->precision - 1);
+    return printed.from <= printed.to ? std::optional{printed} : std::optional{RemarkTime{own, own + remark.time->precision - 1}};
+}
+
+/// The trial whose parameters the log showed last before a remark. Null if the trials of the log did not run one after the other, or if the
+/// trial did not run when the remark was printed.
+[[nodiscard]] HPO_INLINE const Trial* trial_shown_before(const LogRemark& remark, const LogTrials& lines) {
+    if (remark.shown_before == 0 || !lines.in_turn || !remark.time || !lines.usual) return nullptr;
+    const Trial* const shown = lines.shown[remark.shown_before - 1];
+    return shown && ran_at(*shown, remark.time->microseconds - *lines.usual * quarter_hour) ? shown : nullptr;
+}
+
+/// The only trial that ran when a remark was printed. null if it is not known.
+[[nodiscard]] HPO_INLINE const Trial* trial_of_remark(const LogRemark& remark, const ProgramLog& log, const LogTrials& lines,
+                                                      const RemarkTrials& trials) {
+    if (remark.doubtful) return nullptr;
+    if (remark.trial) return trials.of_study ? trials.numbered(*remark.trial) : nullptr;
+    const auto printed = time_of_remark(remark, log, lines);
+    if (!printed) return trial_shown_before(remark, lines);
+    if (remark.process_died) {
+        if (const Trial* const ended_badly = trials.ended_badly.only_one(printed->from, printed->to)) return ended_badly;
+        // A process that the trial started was killed, and the program returned a value that is none.
+        const Trial* const only = trials.all.only_one(printed->from, printed->to);
+        return only && only->state == TrialState::complete && !has_finite_values(*only) ? only : nullptr;
+    }
+    const Trial* const only = trials.all.only_one(printed->from, printed->to);
+    return only ? only : trial_shown_before(remark, lines);
 }
 
 /// Adds what a remark says about a trial. Of a trial that is complete or pruned, only memory, the device and a killed process count: the
-/// program caught the error. A message about memory says more than Optuna's own line about a value that is not acceptable, and less than
-/// the error that Optuna names.
-HPO_INLINE void tell(ToldFailures& told, const Trial& trial, ToldFailure remark) {
+/// program caught the error. So it is with an error in the program's own words. A message about memory says more than Optuna's own line
+/// about a value that is not acceptable, and less than the error that Optuna names. An error in the program's own words says more than that
+/// line, too.
+HPO_INLINE void tell(ToldFailures& told, const Trial& trial, const LogRemark& remark, std::string place) {
     const FailureKind kind = remark.failure.kind;
     const bool went_on = trial.state == TrialState::complete || trial.state == TrialState::pruned;
     const bool killed = was_killed(remark.failure);
     if (went_on && !killed && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
-    const auto [known, is_new] = told.emplace(trial.number, remark);
-    if (!is_new && (is_memory(kind) || killed) && known->second.failure.kind == FailureKind::non_finite) known->second = std::move(remark);
+    ToldFailure failure{.failure = remark.failure, .place = std::move(place)};
+    const auto [known, is_new] = told.emplace(trial.number, failure);
+    const bool says_more = is_memory(kind) || killed || remark.own_words;
+    const bool has_figures = known->second.failure.kind == kind && !known->second.failure.requested_bytes && remark.failure.requested_bytes;
+    if (!is_new && (has_figures || (says_more && known->second.failure.kind == FailureKind::non_finite)))
+        known->second = std::move(failure);
+}
+
+HPO_INLINE bool tells_failure(const LogEvent& event, const Failure& failure) {
+    return event.state == TrialState::fail || (event.state == TrialState::pruned && (is_memory(failure.kind) || is_device(failure.kind)));
 }
 
 }  // namespace hpo::analysis::detail
@@ -247,17 +359,19 @@ HPO_INLINE void tell(ToldFailures& told, const Trial& trial, ToldFailure remark)
 namespace hpo::analysis::inline logs {
 
 HPO_INLINE void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& match) {
-    std::optional<std::int64_t> usual;
-    const auto found = detail::trials_of_events(log, trials, usual);
+    const detail::LogTrials lines = detail::trials_of_lines(log, trials);
+    const std::vector<detail::EventTrial>& found = lines.events;
     match.events += log.events.size();
-    if (usual) match.clock_ahead = *usual * detail::quarter_hour;
+    match.matched_shown +=
+        static_cast<std::size_t>(std::ranges::count_if(lines.shown, [](const Trial* trial) { return trial != nullptr; }));
+    if (lines.usual) match.clock_ahead = *lines.usual * detail::quarter_hour;
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (found[i].trial) {
             ++match.matched_events;
-            if (log.events[i].state != TrialState::fail) continue;
-            match.told.emplace(found[i].trial->number,
-                               ToldFailure{.failure = detail::failure_of(log.events[i]),
-                                           .place = detail::lines_text(log, log.events[i].line, log.events[i].line)});
+            if (log.events[i].state == TrialState::complete) continue;
+            ToldFailure told{.failure = detail::failure_of(log.events[i]),
+                             .place = detail::lines_text(log, log.events[i].line, log.events[i].line)};
+            if (detail::tells_failure(log.events[i], told.failure)) match.told.emplace(found[i].trial->number, std::move(told));
             continue;
         }
         std::size_t end = i + 1;
@@ -270,20 +384,32 @@ HPO_INLINE void match_log(const ProgramLog& log, std::span<const Trial> trials, 
     if (log.remarks.empty()) return;
     detail::RemarkTrials running{trials};
     running.of_study = detail::is_of_study(log, found, running);
-    for (const LogRemark& remark : log.remarks) {
-        const std::string place = detail::lines_text(log, remark.line, remark.line);
-        const Trial* trial = detail::trial_of_remark(remark, log, found, running, usual);
-        if (!trial) {
+    std::vector<const LogRemark*> unknown;        // errors in the program's own words, of no known trial
+    for (const bool own_words : {false, true}) {  // what Python or an allocator printed comes first
+        for (const LogRemark& remark : log.remarks) {
+            if (remark.own_words != own_words) continue;
+            std::string place = detail::lines_text(log, remark.line, remark.line);
+            const Trial* const trial = detail::trial_of_remark(remark, log, lines, running);
+            if (trial) {
+                if (trial->attempts.empty()) detail::tell(match.told, *trial, remark, std::move(place));
+                continue;
+            }
+            if (own_words) {
+                unknown.push_back(&remark);
+                continue;
+            }
             if (is_memory(remark.failure.kind)) ++match.unmatched_memory;
             if (remark.process_died && was_killed(remark.failure)) ++match.unmatched_kills;
             match.unmatched.push_back(
                 remark.doubtful ? place + ": it may tell of an out-of-memory, or only mention one"
                                 : place + ": " + std::string{to_text(remark.failure.kind)} +
                                       " that cannot be given to one trial: none or several ran at that time, or its time is not known");
-        } else if (trial->attempts.empty()) {
-            detail::tell(match.told, *trial, {.failure = remark.failure, .place = place});
         }
     }
+    if (!unknown.empty())
+        match.unmatched.push_back(detail::lines_text(log, unknown.front()->line, unknown.back()->line) + ": " +
+                                  std::to_string(unknown.size()) + " that " + (unknown.size() == 1 ? "tells" : "tell") +
+                                  " of an error in the program's own words, and cannot be given to one trial");
 }
 
 }  // namespace hpo::analysis::logs

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/trial.hpp"
+
+namespace hpo::analysis::inline logs {
+
+/// The names by which a reader knows lines that may show a trial's parameters.
+class ParamNames {
+public:
+    ParamNames() = default;
+    explicit ParamNames(std::span<const Trial> trials);
+
+    /// True if a line has the name that most trials have, and all names that every trial has.
+    [[nodiscard]] bool may_be_shown(std::string_view line) const;
+
+private:
+    std::vector<std::string> names_;  ///< empty: no line shows anything
+};
+
+/// Finds the trials whose parameters a line shows: "hyperparameters: {'lr': 0.01, 'batch': 32}", "lr=0.01, batch=32" or JSON. Numbers may
+/// be rounded to the digits that the line has. A query costs a binary search for each name that trials are found by, and a comparison for
+/// each trial that has the same value there.
+class ShownTrials {
+public:
+    explicit ShownTrials(std::span<const Trial> trials);
+
+    /// The trials all of whose parameters `line` shows.
+    [[nodiscard]] std::vector<const Trial*> in(std::string_view line) const;
+
+private:
+    using Entry = std::pair<double, const Trial*>;
+    std::map<std::string, std::vector<Entry>> by_number_;  ///< by the first number of each trial, a real one if it has any; sorted
+};
+
+}  // namespace hpo::analysis::logs
+
+namespace hpo::analysis::detail {
+
+/// True if `line` shows each parameter with its value.
+[[nodiscard]] bool shows_each(std::string_view line, const ParamSet& params);
+
+}  // namespace hpo::analysis::detail
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/logs/impl/shown_params_inl.hpp"
+#endif
