@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/script/recovery_answer.hpp"
@@ -571,4 +572,60 @@ TEST_CASE("what a leak ends at small sizes is no capacity, though all failures a
     const auto report = hpo::analysis::oom_report(trials, {});
     CHECK(report.causes.at(OomCause::leak).count == 5);
     CHECK(report.causes.at(OomCause::unknown).count == 1);
+}
+
+namespace {
+
+/// A trial whose attempt had a process of its own, and met a device that its message calls full.
+hpo::Trial program_trial(std::int64_t number, double batch, bool fails) {
+    hpo::Trial trial;
+    trial.number = number;
+    trial.params.set("batch", hpo::IntDistribution{256, 1024, false, 256}, batch);
+    trial.params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true, {}}, 1e-3);
+    trial.started = hpo::Time{(1000 + number * 10) * 1'000'000};
+    trial.completed = hpo::Time{trial.started->microseconds + 8'000'000};
+    hpo::Attempt attempt;
+    attempt.worker_pid = 100 + number;
+    attempt.seconds = 2;
+    attempt.device_name = "cuda:0";
+    attempt.capacity_bytes = 10 * 1024 * mib;
+    attempt.outcome = fails ? hpo::OutcomeKind::failed : hpo::OutcomeKind::complete;
+    trial.state = fails ? hpo::TrialState::fail : hpo::TrialState::complete;
+    if (fails) attempt.failure = device_oom(512 * mib, 9 * 1024 * mib + 900 * mib, 10 * 1024 * mib);
+    else trial.values = {0.5};
+    trial.attempts.push_back(attempt);
+    return trial;
+}
+
+}  // namespace
+
+TEST_CASE("a batch is not too large for a device on which a larger one ran, and no region says that small ones fail") {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 12; ++i) trials.push_back(program_trial(i, i % 2 == 0 ? 256 : 512, true));
+    for (int i = 12; i < 20; ++i) trials.push_back(program_trial(i, i % 2 == 0 ? 512 : 768, false));
+    const auto report = hpo::analysis::oom_report(trials, {});
+    REQUIRE(report.cases.size() == 12);
+    for (const auto& entry : report.cases) {
+        CHECK(entry.failed.failure.cause == hpo::OomCause::unknown);
+        CHECK_THAT(entry.failed.failure.evidence, Catch::Contains("ran to its end with at least as much"));
+        CHECK_FALSE(entry.change);
+    }
+    CHECK(report.regions.empty());
+    std::vector<hpo::Trial> of_unknown_size = trials;
+    for (hpo::Trial& trial : of_unknown_size) trial.attempts[0].capacity_bytes.reset();
+    CHECK(hpo::analysis::oom_report(of_unknown_size, {}).cases.front().failed.failure.cause == hpo::OomCause::unknown);
+    // What ran on more memory, or on another device, refutes nothing.
+    for (hpo::Trial& trial : trials) {
+        if (trial.state == hpo::TrialState::complete) trial.attempts[0].capacity_bytes = 24 * 1024 * mib;
+    }
+    CHECK(hpo::analysis::oom_report(trials, {}).cases.front().failed.failure.cause == hpo::OomCause::capacity);
+}
+
+TEST_CASE("a trial that failed without a word has no kind of failure") {
+    std::vector<hpo::Trial> trials{program_trial(0, 256, true)};
+    trials[0].attempts[0].failure = hpo::classify_text({.type = {}, .message = {}});
+    const auto cases = hpo::analysis::failure_cases(trials);
+    REQUIRE(cases.size() == 1);
+    CHECK(cases[0].silent());
+    CHECK(hpo::analysis::failure_name(cases[0]) == "no_message");
 }

@@ -88,8 +88,8 @@ Json counts_json(const Counts& counts, const char* name) {
 }  // namespace
 
 hpo::FailureTraits FailureGroup::traits() const {
-    // Of a trial that was not run again nobody knows what ended it.
-    return first->not_run() ? hpo::FailureTraits{} : hpo::traits_of(first->failure);
+    // Nobody knows what ended a trial that was not run again, or that says nothing.
+    return first->not_run() || first->silent() ? hpo::FailureTraits{} : hpo::traits_of(first->failure);
 }
 
 std::string FailureGroup::where() const {

@@ -14,6 +14,12 @@
 
 namespace hpo::analysis::inline cases {
 
+/// True if a program said that it failed, and no more.
+[[nodiscard]] inline bool says_nothing(const Failure& failure) {
+    return failure.kind == FailureKind::trainer_error && failure.message.empty() && failure.traceback.empty() && failure.type.empty() &&
+           !failure.signal && !failure.exit_status;
+}
+
 /// A failed attempt: one of hpo's own, or one that another program left in a trial's attributes.
 struct FailureCase {
     const Trial* trial = nullptr;      ///< valid as long as the trials that were given
@@ -31,7 +37,7 @@ struct FailureCase {
 
     [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
     /// True if it failed without a message. Any cause is possible, also an out-of-memory.
-    [[nodiscard]] bool silent() const { return !attempt && told_in.empty(); }
+    [[nodiscard]] bool silent() const { return attempt ? says_nothing(failure) : told_in.empty(); }
     /// True if it was ended before it started. No trainer has failed.
     [[nodiscard]] bool not_run() const;
     /// True if its process was gone or ended by SIGKILL, for an unknown reason. It may have been the kernel's out-of-memory killer. False

@@ -124,15 +124,24 @@ HPO_INLINE void find_victims(std::span<FailureCase> cases) {
     return first;
 }
 
+/// True if the last attempt of a trial ran, and had no more of the same device than another attempt.
+[[nodiscard]] HPO_INLINE bool had_as_little(const Trial& trial, const Attempt& other) {
+    if (trial.attempts.empty()) return false;
+    const Attempt& ran = trial.attempts.back();
+    if (ran.failure || ran.device_name != other.device_name || ran.capacity_bytes.has_value() != other.capacity_bytes.has_value())
+        return false;
+    return !ran.capacity_bytes || *ran.capacity_bytes <= *other.capacity_bytes;
+}
+
 /// Marks leaks: the process itself filled the device, but a trial that needs at least as much ran to its end. So the memory was left by
-/// earlier trials. Parameters of which the name does not say whether more needs more must be equal. Only measured peaks can speak against
-/// the name of a plain size. The failures cannot, because a leak fails at any size.
+/// earlier trials. An attempt of hpo's has a process of its own, so what held the memory is not known. Parameters of which the name does
+/// not say whether more needs more must be equal. Only measured peaks can speak against the name of a plain size. The failures cannot,
+/// because a leak fails at any size.
 HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     const auto in_question = [](const FailureCase& entry) {
         const auto& memory = entry.failure.memory;
         const bool one_huge_request = entry.failure.requested_bytes && memory.capacity && *entry.failure.requested_bytes > *memory.capacity;
-        return !entry.attempt && !entry.at_start && entry.is_oom() && entry.failure.cause == OomCause::capacity && memory.allocated &&
-               !one_huge_request;
+        return !entry.at_start && entry.is_oom() && entry.failure.cause == OomCause::capacity && memory.allocated && !one_huge_request;
     };
     if (std::ranges::none_of(cases, in_question)) return;
     std::set<const Trial*> failed;
@@ -148,13 +157,21 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
     const DemandModel model{examples};
     DemandOrder order{trials, model};
     // Of numbers, only those count as larger whose name says so and whose peaks do not contradict it. The others must be equal.
+    struct Comparison {
+        bool by_name = false;
+        bool skips_work = false;
+    };
+    std::vector<Comparison> comparisons;
+    for (const DemandAxis& axis : order.axes()) {
+        const bool doubtful = !is_plain_size(axis.param) && with_failures.speaks_against_growth(axis.param);
+        const bool by_name = axis.kind != DemandAxis::Kind::number || (axis.direction == direction_by_name(axis.param) && !doubtful);
+        comparisons.push_back({by_name, skips_work(axis.param)});
+    }
     const auto at_least = [&](const Trial& other, const DemandOrder::Point& a, const Trial& failed_one, const DemandOrder::Point& b) {
         for (std::size_t i = 0; i < a.size(); ++i) {
-            const DemandAxis& axis = order.axes()[i];
-            const bool doubtful = !is_plain_size(axis.param) && with_failures.speaks_against_growth(axis.param);
-            const bool by_name = axis.kind != DemandAxis::Kind::number || (axis.direction == direction_by_name(axis.param) && !doubtful);
-            if (by_name ? !order.at_least(i, a, b) : a[i] != b[i] && !(std::isnan(a[i]) && std::isnan(b[i]))) return false;
-            if (skips_work(axis.param) && other.params.number(axis.param) > failed_one.params.number(axis.param)) return false;
+            const std::string& param = order.axes()[i].param;
+            if (comparisons[i].by_name ? !order.at_least(i, a, b) : a[i] != b[i] && !(std::isnan(a[i]) && std::isnan(b[i]))) return false;
+            if (comparisons[i].skips_work && other.params.number(param) > failed_one.params.number(param)) return false;
         }
         return true;
     };
@@ -169,7 +186,9 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
             complete.push_back(&trial);
     }
     std::vector<Ran> ran;
-    for (const Trial* trial : evenly_spaced<const Trial*>(complete, most)) ran.push_back({trial, order.point_of(trial->params, nullptr)});
+    const auto plan_of = [](const Trial& trial) { return trial.attempts.empty() ? nullptr : &trial.attempts.back().plan; };
+    for (const Trial* trial : evenly_spaced<const Trial*>(complete, most))
+        ran.push_back({trial, order.point_of(trial->params, plan_of(*trial))});
     std::map<std::string, const Trial*> same;
     for (const Trial* trial : complete) same.emplace(configuration_key(trial->params), trial);
     const std::map<std::string, const Trial*> first = first_trials(trials);
@@ -178,16 +197,17 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
     for (FailureCase& entry : cases) {
         if (!in_question(entry)) continue;
         others.push_back(&entry);
-        if (first.at(foreign_process(*entry.trial)) == entry.trial) continue;
+        if (!entry.attempt && first.at(foreign_process(*entry.trial)) == entry.trial) continue;
         const auto proves = [&](const Trial& other) {  // unless it is so close that chance decides
+            if (entry.attempt && !had_as_little(other, *entry.attempt)) return false;
             const auto peak = peak_of(other);
             const auto capacity = entry.failure.memory.capacity;
             return !(peak && capacity && static_cast<double>(*peak) > 0.93 * static_cast<double>(*capacity));
         };
-        const auto equal = same.find(configuration_key(entry.trial->params));
+        const auto equal = entry.attempt ? same.end() : same.find(configuration_key(entry.trial->params));
         const Trial* witness = equal != same.end() && proves(*equal->second) ? equal->second : nullptr;
         if (equal == same.end() && !several_devices && !order.axes().empty()) {
-            const auto point = order.point_of(entry.trial->params, nullptr);
+            const auto point = order.point_of(entry.params(), entry.attempt ? &entry.attempt->plan : nullptr);
             const std::string machine = machine_of(*entry.trial);
             const auto larger = std::ranges::find_if(ran, [&](const Ran& other) {
                 return at_least(*other.trial, other.point, *entry.trial, point) && machine_of(*other.trial) == machine &&
@@ -198,10 +218,16 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
         if (!witness) continue;
         others.pop_back();
         ++leaks;
+        const std::string ran_so = "trial " + std::to_string(witness->number) + " ran to its end with " +
+                                   (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on");
+        if (entry.attempt) {
+            entry.failure.cause = OomCause::unknown;
+            entry.failure.evidence = ran_so + "; what else held memory here is not known";
+            continue;
+        }
         entry.failure.cause = OomCause::leak;
-        entry.failure.evidence = "trial " + std::to_string(witness->number) + " ran to its end with " +
-                                 (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on") +
-                                 "; here " + format_bytes(*entry.failure.memory.allocated) + " were in use, left behind by earlier trials" +
+        entry.failure.evidence = ran_so + "; here " + format_bytes(*entry.failure.memory.allocated) +
+                                 " were in use, left behind by earlier trials" +
                                  (entry.process.empty() ? "" : " of process " + entry.process);
     }
     if (leaks <= 3 * others.size()) return;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/analysis/demand/demand.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
 #include "hpo/base/inline.hpp"
 
@@ -197,6 +198,8 @@ HPO_INLINE std::vector<LearnedRegion> learn_regions(std::span<const Example> exa
     detail::ConditionBits among_kept{{kept.begin(), kept.end()}};
     std::vector<detail::Candidate> candidates;
     for (Condition& condition : detail::candidate_conditions(examples)) {
+        // Of a size no smaller value needs more, whatever chance shows.
+        if (condition.relation == Condition::Relation::at_most && direction_by_name(condition.param) > 0) continue;
         detail::Candidate candidate{.condition = std::move(condition), .holds = {}, .kept = {}};
         candidate.holds = among_examples.of(candidate.condition);
         candidate.kept = among_kept.of(candidate.condition);
