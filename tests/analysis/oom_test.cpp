@@ -501,10 +501,10 @@ TEST_CASE("values that are not numbers, odd attributes and empty trials do no ha
 
 TEST_CASE("attribute texts are read as JSON") {
     using namespace hpo::analysis;
-    CHECK(json_string(R"("a\"b\\\n\u00e9\ud83d\ude00")") == "a\"b\\\n\u00e9\U0001F600");
-    CHECK_FALSE(json_string("12"));
-    CHECK_FALSE(json_string("\"open"));
-    CHECK_FALSE(json_string("\"bad \\u12\""));
+    CHECK(hpo::json_string(R"("a\"b\\\n\u00e9\ud83d\ude00")") == "a\"b\\\n\u00e9\U0001F600");
+    CHECK_FALSE(hpo::json_string("12"));
+    CHECK_FALSE(hpo::json_string("\"open"));
+    CHECK_FALSE(hpo::json_string("\"bad \\u12\""));
     CHECK(json_number("1.5") == 1.5);
     CHECK_FALSE(json_number("NaN"));
     CHECK_FALSE(json_number("1.5x"));

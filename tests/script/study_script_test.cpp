@@ -322,7 +322,7 @@ struct Case {
     }
     std::vector<std::string> devices{};  ///< of the run
     [[nodiscard]] hpo::FailedAttempt failed() const {
-        return {trial, trial.attempts[0], *trial.attempts[0].failure, history, nullptr, 0, devices};
+        return {trial, trial.attempts.back(), *trial.attempts.back().failure, history, nullptr, 0, devices};
     }
 };
 
@@ -472,6 +472,30 @@ TEST_CASE("a retry that changes nothing is left to the policy, with a note of it
         CHECK(answer.action == hpo::Recovery::Action::retry);
         CHECK(answer.note.empty());
     }
+}
+
+TEST_CASE("a retry with a plan that ran out of memory in an earlier attempt of the trial is an error of the rule") {
+    Case from;  // micro-batch 16 failed, then 8
+    hpo::Attempt second = from.trial.attempts[0];
+    second.index = 1;
+    second.plan.micro_batch = 8;
+    from.trial.attempts.push_back(second);
+    const auto answer = [&](const std::string& retry) {
+        return recover("on_oom = function(trial, failure, plan)\nreturn hpo.retry { " + retry + " } end", from);
+    };
+    const auto back = answer("micro_batch = plan.micro_batch * 2");
+    CHECK(back.action == hpo::Recovery::Action::fail);
+    CHECK(back.rule_error ==
+          "s.lua:3: on_oom: hpo.retry returns to the plan of attempt 1 (micro-batch 16), which ran out of memory; expected a plan that was "
+          "not tried, such as a smaller micro-batch");
+    for (const char* other : {"micro_batch = 4", "micro_batch = 16, wait = true", "micro_batch = 16, alone = true",
+                              "micro_batch = 16, pause = 1", "micro_batch = 16, fresh_worker = true",
+                              "micro_batch = 16, activation_checkpointing = true", "micro_batch = 16, params = { length = 128 }"}) {
+        CAPTURE(other);
+        CHECK(answer(other).rule_error.empty());
+    }
+    from.trial.attempts[0].failure->cause = hpo::OomCause::neighbour;  // it was not the plan
+    CHECK(answer("micro_batch = 16").rule_error.empty());
 }
 
 TEST_CASE("a retry on a device that the run does not have is left to the policy, with a note of its place and the run's devices") {

@@ -633,14 +633,22 @@ return hpo.study {
   on_oom = function(trial, failure, plan) if failure.message:find("CUDA") then return failure.nothing // 2 end end,
 }
 )");
-    (void)tune(workshop, {"run", "rule.lua", "--progress", "none", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"});
+    const auto run = tune(workshop, {"run", "rule.lua", "--progress", "none", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"});
+    CHECK(run.status == 2);
+    CHECK_THAT(run.error, Contains("hpo-tune: error: rule.lua:8: ") && Contains("; so failed a rule of the script in 1 trial of this run"));
     const hpo::Trial trial = trials_of(workshop, "rule").at(0);
     CHECK(trial.state == hpo::TrialState::fail);
+    CHECK(trial.constraints.empty());
     CHECK_THAT(trial.user_attributes.at("error_message"), Contains("CUDA out of memory"));
     CHECK_THAT(trial.user_attributes.at("rule_error"), Contains("rule.lua:8"));
     const auto shown = run_command(workshop, {tool("hpo-analyze"), "trial", "0", "--store", "hpo.db"});
     INFO(shown.error);
     CHECK_THAT(shown.out, Contains("CUDA out of memory") && Contains("answer") && Contains("rule.lua:8") && Contains("rule_error"));
+    const auto failures = run_command(workshop, {tool("hpo-analyze"), "failures", "--store", "hpo.db"}).out;
+    CHECK_THAT(failures, Contains("script_error: rule.lua:8: "));
+    CHECK(failures.find("script_error") < failures.find("out_of_memory"));
+    const auto summary = run_command(workshop, {tool("hpo-analyze"), "summary", "--store", "hpo.db"}).out;
+    CHECK_THAT(summary, Contains("1 trial ended because a rule of the script failed, the latest: rule.lua:8: ") && !Contains("infeasible"));
 }
 
 TEST_CASE("doctor and try change no file, whoever made it") {

@@ -39,6 +39,28 @@ Trial complete(std::int64_t number) {
 
 }  // namespace
 
+TEST_CASE("errors of a rule count for the breaker, whatever failed before them, and say nothing about the parameters") {
+    std::vector<Trial> trials;
+    for (const std::int64_t number : {0, 1, 2}) {
+        trials.push_back(failed(number, "CUDA out of memory", FailureKind::out_of_memory));
+        trials.back().attempts.back().failure->cause = hpo::OomCause::capacity;
+    }
+    Breaker of_memory{3};
+    for (const Trial& trial : trials) of_memory.see(trial);
+    CHECK_FALSE(of_memory.trip());
+    CHECK(hpo::tuner::fails_again({}, trials));
+
+    for (Trial& trial : trials)
+        trial.user_attributes["rule_error"] = "\"s.lua:9: got 4." + std::to_string(trial.number) + "; \\\"whole\\\"\"";
+    Breaker of_rules{3};
+    for (const Trial& trial : trials) of_rules.see(trial);
+    REQUIRE(of_rules.trip());
+    CHECK(of_rules.trip()->latest.kind == FailureKind::script_error);
+    CHECK(of_rules.trip()->tried.empty());  // the error says it
+    CHECK(of_rules.trip()->latest.message == "s.lua:9: got 4.2; \"whole\"");
+    CHECK_FALSE(hpo::tuner::fails_again({}, trials));
+}
+
 TEST_CASE("a breaker trips at so many equal failures in a row") {
     Breaker breaker{3};
     breaker.see(failed(0, "no file 1"));

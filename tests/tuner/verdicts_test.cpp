@@ -23,6 +23,20 @@ std::vector<double> pruned_values(std::vector<double> reports) {
 
 }  // namespace
 
+TEST_CASE("a trial that ends by an error of a rule is FAIL and says nothing about memory, and by the rule's answer it is infeasible") {
+    Trial trial;
+    trial.attempts.emplace_back();
+    Failure failure{.kind = FailureKind::out_of_memory, .cause = OomCause::capacity};
+    trial.attempts.back().failure = failure;
+    Trial answered = trial;
+    tuner::settle_failed(trial, failure, {.action = Recovery::Action::fail, .rule_error = "s.lua:9: got 121.5"}, 1000);
+    CHECK(trial.state == TrialState::fail);
+    CHECK(trial.constraints.empty());
+    CHECK(trial.user_attributes.at("rule_error") == "\"s.lua:9: got 121.5\"");
+    tuner::settle_failed(answered, failure, {.action = Recovery::Action::fail}, 1000);
+    CHECK(answered.constraints.at("memory") > 0);
+}
+
 TEST_CASE("a pruned trial has the value of its last report, as with Optuna 5: also an infinite one, and none if it is NaN") {
     constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
     CHECK(pruned_values({1, 2}) == std::vector<double>{2});

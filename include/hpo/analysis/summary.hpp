@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,14 +15,17 @@
 #include "hpo/analysis/failure_totals.hpp"
 #include "hpo/analysis/silent/silent_report.hpp"
 #include "hpo/core/history.hpp"
+#include "hpo/failure/rule_failure.hpp"
 
 namespace hpo::analysis {
 
 /// The main numbers of a study.
 struct Summary {
-    FailureTotals totals;                    ///< with the counts of trials and attempts
-    SilentReport silent;                     ///< what the stored trials show about failures without a message
-    std::size_t rejections = 0;              ///< proposals that were refused before launch
+    FailureTotals totals;         ///< with the counts of trials and attempts
+    SilentReport silent;          ///< what the stored trials show about failures without a message
+    std::size_t rejections = 0;   ///< proposals that were refused before launch
+    std::size_t rule_errors = 0;  ///< trials that ended because a rule of the script failed
+    std::optional<std::string> latest_rule_error{};
     std::vector<const Trial*> best;          ///< the best one, or the Pareto front
     std::set<const Trial*> doubtful;         ///< complete_out_of_memory
     std::vector<const Trial*> best_without;  ///< the best without them, if one of them is among the best
@@ -56,6 +60,10 @@ struct Summary {
     if (std::ranges::any_of(summary.best, [&](const Trial* trial) { return summary.doubtful.contains(trial); }))
         summary.best_without = best_trials(trials, study.directions, 1, summary.doubtful);
     for (const Trial& trial : trials) {
+        if (const auto rule = rule_failure(trial)) {
+            ++summary.rule_errors;
+            summary.latest_rule_error = rule->message;
+        }
         if (trial.started && (!summary.first_start || *trial.started < *summary.first_start)) summary.first_start = trial.started;
         if (!is_finished(trial.state)) continue;
         if (trial.completed && (!summary.last_end || *trial.completed > *summary.last_end)) summary.last_end = trial.completed;

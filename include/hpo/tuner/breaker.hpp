@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "hpo/core/trial.hpp"
+#include "hpo/failure/rule_failure.hpp"
 #include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
 
@@ -41,7 +42,7 @@ public:
     /// Call it for each trial of this run that has ended.
     void see(const Trial& trial) {
         if (in_a_row_ <= 0 || trip_) return;
-        const Failure* const failure = counted_failure(trial);
+        const std::optional<Failure> failure = counted_failure(trial);
         latest_.push_back(failure ? Ended{hpo::signature(*failure), trial.attempts.back().plan.device} : Ended{});
         const std::string& signature = latest_.back().signature;
         row_ = failure && latest_.size() > 1 && latest_[latest_.size() - 2].signature == signature ? row_ + 1 : failure ? 1 : 0;
@@ -63,7 +64,7 @@ public:
                             .signature = signature,
                             .latest = *failure,
                             .trial = trial.number,
-                            .tried = trial.attempts.back().decision,
+                            .tried = rule_failure(trial) ? std::string{} : trial.attempts.back().decision,
                             .device = only_device(of)};
     }
 
@@ -82,11 +83,13 @@ private:
                                       [&](const Ended& each) { return each.signature != last.signature || each.device == last.device; });
         return only ? last.device : std::string{};
     }
-    /// The failure that ended the trial, if it counts. Otherwise null.
-    [[nodiscard]] const Failure* counted_failure(const Trial& trial) const {
-        if (trial.state != TrialState::fail || trial.attempts.empty() || !trial.attempts.back().failure) return nullptr;
-        const Failure& failure = *trial.attempts.back().failure;
-        return traits_of(failure).follows_parameters || (counts_failure_ && !counts_failure_(failure)) ? nullptr : &failure;
+    /// The failure that ended the trial, if it counts. If the rule that was asked about it failed itself, that is the failure.
+    [[nodiscard]] std::optional<Failure> counted_failure(const Trial& trial) const {
+        if (trial.state != TrialState::fail || trial.attempts.empty() || !trial.attempts.back().failure) return std::nullopt;
+        std::optional<Failure> failure = rule_failure(trial);
+        if (!failure) failure = trial.attempts.back().failure;
+        if (traits_of(*failure).follows_parameters || (counts_failure_ && !counts_failure_(*failure))) return std::nullopt;
+        return failure;
     }
 
     std::int64_t in_a_row_;

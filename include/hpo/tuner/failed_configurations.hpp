@@ -17,7 +17,7 @@ inline constexpr std::int64_t most_equal_failures = 3;
 
 /// Says why a proposal is not worth another trial: `most_equal_failures` trials with these very parameters failed, each with the same
 /// signature, and such a failure comes again (Recurrence::deterministic). Returns nullopt if it is worth one. Failures for which `counts`
-/// is set and false do not count (TuneOptions::breaker_counts). O(trials).
+/// is set and false do not count (TuneOptions::breaker_counts), nor do trials that a rule's own error ended. O(trials).
 [[nodiscard]] std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials,
                                                      const std::function<bool(const Failure&)>& counts = {});
 

@@ -5,13 +5,12 @@
 #include <array>
 #include <string_view>
 
+#include "hpo/failure/rule_failure.hpp"
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::tuner {
 
-/// The user attribute with the error of a recovery rule. The failure that the rule was asked about is in `error_message`.
-inline constexpr const char* rule_error_attribute = "rule_error";
 /// The user attribute that names the attributes that could not be kept, each with the beginning of its value.
 inline constexpr const char* dropped_attribute = "dropped_attributes";
 

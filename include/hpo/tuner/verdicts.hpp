@@ -34,10 +34,11 @@ void settle_pruned(Trial& trial, const std::string& reason);
 /// out-of-memory error and raise TrialPruned with its text.
 [[nodiscard]] std::optional<Failure> failure_of_pruned(const AttemptOutcome& outcome);
 
-/// Ends a trial whose last failure was answered with `fail` or `prune`. If a memory failure follows from the configuration, the trial gets
-/// the memory constraint, so that samplers learn where memory ends. Other causes (other processes on the device, a leak, fragmentation,
-/// the host) say nothing about the configuration. Such a trial becomes FAIL, and samplers ignore it. So does one whose attempts mostly
-/// failed of such causes. If a rule pruned the trial, its reason is kept as `prune_reason`.
+/// Ends a trial whose last failure was answered with `fail` or `prune`. If the rule that was asked failed itself, the trial becomes FAIL
+/// and says nothing about memory. Else, if a memory failure follows from the configuration, the trial gets the memory constraint, so that
+/// samplers learn where memory ends. Other causes (other processes on the device, a leak, fragmentation, the host) say nothing about the
+/// configuration. Such a trial becomes FAIL, and samplers ignore it. So does one whose attempts mostly failed of such causes. If a rule
+/// pruned the trial, its reason is kept as `prune_reason`.
 void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes);
 
 /// How the reason begins if a trial has had all its attempts.

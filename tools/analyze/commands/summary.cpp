@@ -72,6 +72,9 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         page.paragraph(label + text, 12);
     };
     entry("trials", std::to_string(memory.trials) + (memory.trials > 0 ? ": " + states_text(memory) : ""));
+    if (summary.rule_errors > 0)
+        entry("script", counted(summary.rule_errors, "trial") + " ended because a rule of the script failed, the latest: " +
+                            one_line(*summary.latest_rule_error, 300) + " (hpo-analyze failures)");
     if (summary.rejections > 0) entry("", counted(summary.rejections, "proposal") + " refused before launch");
     if (data.study.directions.size() > 1) {
         const auto doubtful = static_cast<std::size_t>(

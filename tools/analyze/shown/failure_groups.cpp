@@ -141,7 +141,10 @@ std::vector<FailureGroup> failure_groups(const std::vector<FailureCase>& cases) 
     }
     std::vector<FailureGroup> sorted;
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));
-    std::ranges::stable_sort(sorted, std::greater{}, &FailureGroup::count);
+    const auto is_of_script = [](const FailureGroup& group) { return group.first->failure.kind == hpo::FailureKind::script_error; };
+    std::ranges::stable_sort(sorted, std::greater{}, [&](const FailureGroup& group) {
+        return std::pair{is_of_script(group), group.count};
+    });
     Counts alike, numbered;
     for (const FailureGroup& group : sorted) ++alike[group.name];
     for (FailureGroup& group : sorted)

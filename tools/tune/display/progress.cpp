@@ -9,6 +9,7 @@
 #include "hpo/core/history.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/study.hpp"
+#include "hpo/failure/rule_failure.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "tune/display/event_text.hpp"
@@ -44,6 +45,8 @@ std::string reason_of(const Trial& trial) {
         return reason == trial.user_attributes.end() ? std::string{} : unquoted(reason->second);
     }
     const Attempt& last = trial.attempts.back();
+    if (const auto rule = rule_failure(trial))
+        return failure_text(*rule) + "; the rule was asked about " + std::string{to_text(last.failure->kind)};
     const bool decided = !last.decision.empty() && last.decision != to_text(last.failure->kind);
     return failure_text(*last.failure) + (decided ? "; " + last.decision : "");
 }

@@ -14,6 +14,7 @@
 #include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/failure/failure_line.hpp"
+#include "hpo/failure/rule_failure.hpp"
 #include "hpo/failure/traits.hpp"
 #include "support/counts_text.hpp"
 #include "support/json.hpp"
@@ -54,8 +55,9 @@ std::string explaining_tool(const TuneResult& result, const analysis::StudyCount
         for (const Attempt& attempt : trial.attempts) otherwise += attempt.failure && !is_memory(attempt.failure->kind) ? 1 : 0;
         otherwise += trial.attempts.empty() && trial.state == TrialState::fail && !is_marked_lost(trial) ? 1 : 0;
     }
-    if (counts.oom_attempts > 0 && counts.oom_attempts >= otherwise) return "explain: hpo-analyze oom";
-    if (otherwise > 0) return "explain: hpo-analyze failures";
+    const bool has_rule_error = std::ranges::any_of(result.trials, [](const Trial& trial) { return rule_failure(trial).has_value(); });
+    if (!has_rule_error && counts.oom_attempts > 0 && counts.oom_attempts >= otherwise) return "explain: hpo-analyze oom";
+    if (otherwise > 0 || has_rule_error) return "explain: hpo-analyze failures";
     return "look closer: hpo-analyze summary";
 }
 
@@ -215,12 +217,18 @@ void print_result(const TuneResult& result, const Settings& settings, std::int64
     if (kept) print_model(*kept, result, settings);
 }
 
-int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept) {
+int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept, const RuleErrors& rule_errors) {
     if (result.interrupted) return exit_code(Errc::interrupted);
     if (result.broken || result.exhausted) {
         const std::string why = result.broken ? trip_text(*result.broken) : exhausted_text(*result.exhausted);
         std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": " << tools::on_one_line(why) << "\n";
         return exit_code(Errc::breaker);
+    }
+    if (rule_errors.trials > 0) {
+        std::cerr << "hpo-tune: error: " << tools::on_one_line(rule_errors.latest) << "; so failed a rule of the script in "
+                  << tools::counted(rule_errors.trials, "trial") << " of this run, and ended " << (rule_errors.trials == 1 ? "it" : "them")
+                  << "\n";
+        return exit_code(Errc::script);
     }
     if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {
         std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << tools::on_one_line(kept->problem) << "\n";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 
 #include "hpo/tuner/options.hpp"
 #include "tune/settings/settings.hpp"
@@ -17,7 +19,13 @@ namespace hpo::tune {
 void print_result(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept,
                   bool as_json);
 
+/// Trials of the run that ended because a rule of the script failed.
+struct RuleErrors {
+    std::size_t trials = 0;
+    std::string latest{};
+};
+
 /// The exit status of the run. Says why on standard error if the run did not do what was asked.
-[[nodiscard]] int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept);
+[[nodiscard]] int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept, const RuleErrors& rule_errors);
 
 }  // namespace hpo::tune

@@ -12,6 +12,7 @@
 
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/base/bytes.hpp"
+#include "hpo/failure/rule_failure.hpp"
 #include "hpo/memory/learned/learned_peaks.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
@@ -344,7 +345,7 @@ int StudyRun::conclude(const TuneResult& result) {
         std::cout << "  for that, the program has to load its study: create_study(..., load_if_exists=True)\n";
     if (front_) tell_program_of_end(result);
     if (program_gone_) return exit_code(Errc::plugin);
-    return exit_status(result, kept);
+    return exit_status(result, kept, rule_errors_);
 }
 
 void StudyRun::note(const std::string& text) {
@@ -368,6 +369,12 @@ void StudyRun::trial_finished(const Trial& trial) {
         note(*unmeasured);
     }
     tell_idle_batch(trial);
+    if (const auto error = rule_failure(trial)) {
+        if (error->message != rule_errors_.latest)
+            note("a rule of the script failed and ended trial " + std::to_string(trial.number) + ": " + error->message);
+        ++rule_errors_.trials;
+        rule_errors_.latest = error->message;
+    }
     if (checkpoints_) checkpoints_->finished(trial);
     if (models_) models_->finished(trial);
 }

@@ -20,6 +20,7 @@
 #include "tune/optimize/program_front.hpp"
 #include "tune/settings/settings.hpp"
 #include "tune/study_run/model_keeper.hpp"
+#include "tune/study_run/run_result.hpp"
 #include "tune/study_run/study_workers.hpp"
 #include "tune/study_run/supervisor.hpp"
 
@@ -111,6 +112,7 @@ private:
     std::vector<RunDevice> devices_;
     bool has_told_unmeasured_ = false;
     bool has_told_batch_ = false;
+    RuleErrors rule_errors_;
     bool has_told_interrupt_ = false;
     bool has_kept_options_ = false;  ///< of the trainer, in the study
 

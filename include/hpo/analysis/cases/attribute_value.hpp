@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "hpo/core/attributes.hpp"
-
-namespace hpo::analysis::detail {
-
-void append_utf8(std::string& text, std::uint32_t point);
-
-}  // namespace hpo::analysis::detail
+#include "hpo/core/json_string.hpp"
 
 namespace hpo::analysis::inline cases {
-
-/// The text of a JSON string literal. Returns nullopt if `json` is not one.
-[[nodiscard]] std::optional<std::string> json_string(std::string_view json);
 
 /// The number of a JSON text. Returns nullopt if it is not a finite number.
 [[nodiscard]] std::optional<double> json_number(std::string_view json);

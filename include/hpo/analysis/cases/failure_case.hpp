@@ -20,7 +20,8 @@ namespace hpo::analysis::inline cases {
            !failure.signal && !failure.exit_status;
 }
 
-/// A failed attempt: one of hpo's own, or one that another program left in a trial's attributes.
+/// A failed attempt: one of hpo's own, or one that another program left in a trial's attributes. The error of a rule that was asked about
+/// a trial's last attempt is a case of its own (rule_failure).
 struct FailureCase {
     const Trial* trial = nullptr;      ///< valid as long as the trials that were given
     const Attempt* attempt = nullptr;  ///< null for a study that another program ran

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/failure/cause.hpp"
 #include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/wait.hpp"
@@ -161,15 +162,18 @@ HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& 
     }
 }
 
+/// The plan as an attempt would run it.
+[[nodiscard]] HPO_INLINE ExecutionPlan effective_plan(const FailedAttempt& failed, ExecutionPlan plan) {
+    plan.micro_batch = plan.effective_micro_batch();
+    if (!failed.may_have_device(plan.device)) plan.device = failed.attempt.plan.device;
+    if (plan.cap_bytes && failed.attempt.capacity_bytes && *plan.cap_bytes >= *failed.attempt.capacity_bytes)
+        plan.cap_bytes.reset();  // the device is the limit
+    return plan;
+}
+
 HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& retry) {
     const bool has_device = failed.may_have_device(retry.plan.device);
-    const auto effective = [&](ExecutionPlan plan) {
-        plan.micro_batch = plan.effective_micro_batch();
-        if (!has_device) plan.device = failed.attempt.plan.device;
-        if (plan.cap_bytes && failed.attempt.capacity_bytes && *plan.cap_bytes >= *failed.attempt.capacity_bytes)
-            plan.cap_bytes.reset();  // the device is the limit
-        return plan;
-    };
+    const auto effective = [&](const ExecutionPlan& plan) { return effective_plan(failed, plan); };
     const FailureKind kind = failed.failure.kind;
     const bool is_other = kind == FailureKind::crash || kind == FailureKind::lost_worker || failed.attempt.checkpoint_step;
     if (is_other && has_device) return false;
@@ -184,6 +188,23 @@ HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& ret
     }
     // What can never fit does not fit an empty device either.
     return !(retry.wait_seconds || retry.pause_seconds > 0 || retry.alone) || failed.failure.cause == OomCause::capacity;
+}
+
+/// The earlier attempt that ran out of memory by its own need, with the plan and the parameters of the retry. Null if there is none, or if
+/// the retry runs under other circumstances.
+[[nodiscard]] HPO_INLINE const Attempt* failed_so(const FailedAttempt& failed, const Recovery& retry) {
+    const bool circumstances = failed.attempt.checkpoint_step || retry.fresh_worker || retry.other_device || retry.alone ||
+                               retry.wait_seconds || retry.pause_seconds > 0;
+    const ExecutionPlan plan = effective_plan(failed, retry.plan);
+    if (circumstances || plan == effective_plan(failed, failed.attempt.plan)) return nullptr;
+    const ParamSet& params = retry.params ? *retry.params : failed.trial.params;
+    const auto same = [&](const Attempt& earlier) {
+        return earlier.failure && is_memory(earlier.failure->kind) &&
+               follows_from_configuration(earlier.failure->cause.value_or(OomCause::unknown)) &&
+               effective_plan(failed, earlier.plan) == plan && params_of(failed.trial, earlier) == params;
+    };
+    const auto found = std::ranges::find_if(failed.trial.attempts, same);
+    return found == failed.trial.attempts.end() ? nullptr : &*found;
 }
 
 /// What is told of a retry that changes nothing.
@@ -270,6 +291,15 @@ HPO_INLINE std::optional<Recovery> read(lua_State* L, int index, const char* nam
             lua_rawgeti(L, -3, 3);
             recovery.note = std::string{lua_tostring(L, -1)} + name + ": " + idle_note(failed, recovery);
             lua_pop(L, 1);
+        } else if (const Attempt* earlier = failed_so(failed, recovery)) {
+            lua_rawgeti(L, -3, 3);
+            const auto micro = earlier->plan.effective_micro_batch();
+            const std::string text = std::string{lua_tostring(L, -1)} + name + ": hpo.retry returns to the plan of attempt " +
+                                     std::to_string(earlier->index + 1) +
+                                     (micro ? " (micro-batch " + std::to_string(*micro) + ")" : std::string{}) +
+                                     ", which ran out of memory; expected a plan that was not tried, such as a smaller micro-batch";
+            lua_pushlstring(L, text.data(), text.size());
+            lua_error(L);
         }
     } else {
         recovery.action = action == "prune" ? Recovery::Action::prune : Recovery::Action::fail;

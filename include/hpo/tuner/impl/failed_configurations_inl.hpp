@@ -11,6 +11,7 @@
 
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/failure_line.hpp"
+#include "hpo/failure/rule_failure.hpp"
 #include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
 #include "hpo/tuner/failed_configurations.hpp"
@@ -23,7 +24,7 @@ HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::s
     std::optional<std::string> why;
     for (const Trial& trial : trials) {  // most trials end well, and their parameters need not be compared
         if ((trial.state != TrialState::fail && trial.state != TrialState::pruned) || trial.attempts.empty()) continue;
-        if (!trial.attempts.back().failure || !(trial.params == params)) continue;
+        if (!trial.attempts.back().failure || !(trial.params == params) || rule_failure(trial)) continue;
         const Failure& failure = *trial.attempts.back().failure;
         if (traits_of(failure).recurrence != Recurrence::deterministic || (counts && !counts(failure))) continue;
         if (const std::int64_t equal = ++failures[signature(failure)]; equal >= most_equal_failures) {

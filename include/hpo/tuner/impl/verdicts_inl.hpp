@@ -74,7 +74,10 @@ HPO_INLINE std::optional<Failure> failure_of_pruned(const AttemptOutcome& outcom
 
 HPO_INLINE void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes) {
     trial.state = recovery.action == Recovery::Action::prune ? TrialState::pruned : TrialState::fail;
-    if (!recovery.rule_error.empty()) trial.user_attributes[rule_error_attribute] = json_quote(recovery.rule_error);
+    if (!recovery.rule_error.empty()) {
+        trial.user_attributes[rule_error_attribute] = json_quote(recovery.rule_error);
+        return;
+    }
     if (is_memory(failure.kind)) {
         // The last attempt may be the one of many that met a full device and was told otherwise.
         std::int64_t own = 0;

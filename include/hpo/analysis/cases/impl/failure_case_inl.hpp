@@ -23,6 +23,7 @@
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/not_run.hpp"
 #include "hpo/failure/orphaned_copy.hpp"
+#include "hpo/failure/rule_failure.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 
@@ -204,6 +205,17 @@ HPO_INLINE void each_with_failure_cases(std::span<const Trial> trials, const Tol
             const bool ran = trial.state == TrialState::complete || trial.state == TrialState::pruned;
             entry.recovered = ran && !trial.attempts.back().failure;
             cases.push_back(std::move(entry));
+        }
+        if (auto rule = rule_failure(trial)) {
+            cases.push_back({.trial = &trial,
+                             .attempt = &trial.attempts.back(),
+                             .failure = *std::move(rule),
+                             .seconds = {},
+                             .at_start = {},
+                             .process = {},
+                             .victim_of = {},
+                             .told_in = {},
+                             .repeated_by = {}});
         }
         if (auto told = trial.attempts.empty() ? detail::told_failure(trial, log, ordinary) : std::nullopt) {
             FailureCase entry{.trial = &trial,
