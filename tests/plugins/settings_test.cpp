@@ -55,6 +55,20 @@ TEST_CASE("settings are parameters, then options, then standard values") {
     CHECK_THROWS_AS(settings.whole("missing"), hpo::Error);
 }
 
+TEST_CASE("a wrong reader is an error with the name, its type and what was asked, for every pair of types") {
+    const hpo::Settings settings{info(), job()};
+    const std::string rate = "the trainer reads 'rate' as a whole number, and its own list makes it a number; expected number()";
+    CHECK_THROWS_WITH(settings.whole("rate"), rate);
+    CHECK_THROWS_WITH(settings.text("units"),
+                      "the trainer reads 'units' as a text, and its own list makes it a whole number; expected whole() or number()");
+    CHECK_THROWS_WITH(settings.number("kind"), "the trainer reads 'kind' as a number, and its own list makes it a text; expected text()");
+    CHECK_THROWS_WITH(settings.number("fast"),
+                      "the trainer reads 'fast' as a number, and its own list makes it true or false; expected truth()");
+    for (const char* name : {"rate", "units", "kind", "folder"}) CHECK_THROWS_AS(settings.truth(name), hpo::Error);
+    for (const char* name : {"rate", "units", "fast"}) CHECK_THROWS_AS(settings.text(name), hpo::Error);
+    for (const char* name : {"kind", "fast", "folder"}) CHECK_THROWS_AS(settings.whole(name), hpo::Error);
+}
+
 TEST_CASE("whole numbers pass for numbers and the other way round where nothing is lost") {
     auto given = job();
     given.params["rate"] = std::int64_t{3};

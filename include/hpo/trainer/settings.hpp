@@ -22,11 +22,12 @@ public:
     /// Everything that is wrong with the job's parameters and options. `where` is the name.
     [[nodiscard]] static std::vector<TrainerProblem> problems(const TrainerInfo& info, const TrainerJob& job);
 
-    /// The functions below throw Error if a name is not in the trainer's list. That is a mistake of the plugin.
+    /// The functions below throw Error if a name is not in the trainer's list, or if it is there with a value of another kind. That is a
+    /// mistake of the plugin.
     [[nodiscard]] double number(std::string_view name) const;
-    [[nodiscard]] std::int64_t whole(std::string_view name) const { return get<std::int64_t>(at(name)); }
-    [[nodiscard]] bool truth(std::string_view name) const { return get<bool>(at(name)); }
-    [[nodiscard]] const std::string& text(std::string_view name) const { return get<std::string>(at(name)); }
+    [[nodiscard]] std::int64_t whole(std::string_view name) const;
+    [[nodiscard]] bool truth(std::string_view name) const;
+    [[nodiscard]] const std::string& text(std::string_view name) const;
 
     /// False if the job leaves out a parameter that has no standard value. Only a job with `shapes_only` may do that.
     [[nodiscard]] bool given(std::string_view name) const { return values_.contains(name); }
@@ -38,6 +39,9 @@ private:
     Settings() = default;
 
     const Value& at(std::string_view name) const;
+    /// The content of the value as a T. `asked` says what the reader gives: "a whole number".
+    template <class T>
+    const T& as(std::string_view name, std::string_view asked) const;
 
     std::vector<Error> read(const TrainerInfo& info, const TrainerJob& job);
 

@@ -4,11 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
@@ -74,6 +80,7 @@ public:
         ::dup2(kept_, STDOUT_FILENO);
         ::close(kept_);
     }
+    [[nodiscard]] int kept() const { return kept_; }
 
 private:
     int kept_;
@@ -95,7 +102,10 @@ public:
                 if (running) running->ended_by_trainer(status);
             },
             nullptr);
-        AttemptOutcome outcome = trainer.run(job_, printer_);
+        AttemptOutcome outcome = [&] {
+            const FatalSignals signals{*this};
+            return trainer.run(job_, printer_);
+        }();
         running = nullptr;
         outcome.seconds = printer_.elapsed();
         complete_values(outcome, job_);
@@ -103,6 +113,67 @@ public:
     }
 
 private:
+    /// While this lives, a signal of a broken program ends this process with the text that `prepare` has made. The handler calls only
+    /// what is allowed in one: the heap may be broken.
+    class FatalSignals {
+    public:
+        explicit FatalSignals(Foreground& foreground) {
+            foreground.prepare_signal_text();
+            struct ::sigaction action {};
+            action.sa_handler = [](int number) {
+                if (running) running->ended_by_signal(number);
+                ::_exit(exit_code(Errc::check_failed));
+            };
+            action.sa_flags = SA_ONSTACK;
+            ::stack_t stack{};
+            stack.ss_sp = stack_.data();
+            stack.ss_size = stack_.size();
+            ::sigaltstack(&stack, &stack_before_);  // a stack that overflowed has no room for the handler
+            for (std::size_t i = 0; i < names.size(); ++i) ::sigaction(names[i].first, &action, &before_[i]);
+        }
+        FatalSignals(const FatalSignals&) = delete;
+        FatalSignals& operator=(const FatalSignals&) = delete;
+        ~FatalSignals() {
+            for (std::size_t i = 0; i < names.size(); ++i) ::sigaction(names[i].first, &before_[i], nullptr);
+            ::sigaltstack(&stack_before_, nullptr);
+        }
+
+        static constexpr std::array<std::pair<int, std::string_view>, 5> names{
+            {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}}};
+
+    private:
+        std::array<char, 64 << 10> stack_{};
+        ::stack_t stack_before_{};
+        std::array<struct ::sigaction, names.size()> before_{};
+    };
+
+    /// What is said if a signal ends the process, before and behind the signal's name.
+    void prepare_signal_text() {
+        constexpr std::string_view name = "SIGNAL";
+        AttemptOutcome outcome;
+        outcome.failure = Failure{.kind = FailureKind::crash, .message = signal_message + std::string{name}};
+        std::string text = "failed: " + std::string{to_text(FailureKind::crash)} + "\n" + outcome.failure->message + "\n";
+        if (aside_) {
+            tools::Json document = document_of(outcome);
+            for (const char* unknown : {"seconds", "reports", "memory"}) document[unknown] = nullptr;
+            text = document.dump(2) + "\n";
+        }
+        std::cout.flush();
+        std::fflush(nullptr);
+        const auto at = text.find(outcome.failure->message) + outcome.failure->message.size() - name.size();
+        before_signal_ = text.substr(0, at);
+        behind_signal_ = text.substr(at + name.size());
+    }
+    void ended_by_signal(int number) const {
+        std::string_view which = "a signal";
+        for (const auto& [known, name] : FatalSignals::names) {
+            if (known == number) which = name;
+        }
+        const int output = aside_ ? aside_->kept() : STDOUT_FILENO;
+        for (const std::string_view part : {std::string_view{before_signal_}, which, std::string_view{behind_signal_}})
+            static_cast<void>(!::write(output, part.data(), part.size()));
+    }
+
     void ended_by_trainer(int status) {
         AttemptOutcome outcome;
         outcome.failure = classify_exit({.exit_status = status, .signal = {}, .last_words = {}});
@@ -164,6 +235,12 @@ private:
     }
 
     void print_json(const AttemptOutcome& outcome) {
+        const tools::Json document = document_of(outcome);
+        aside_.reset();
+        tools::print(document);
+    }
+
+    [[nodiscard]] tools::Json document_of(const AttemptOutcome& outcome) const {
         using tools::Json;
         Json values = Json::array();
         if (!outcome.failure) {
@@ -181,25 +258,24 @@ private:
                        {"requested_bytes", tools::or_null(what.requested_bytes)},
                        {"traceback", tools::text_or_null(what.traceback)}};
         }
-        const Json document{
-            {"study", job_.study},
-            {"trial", job_.trial},
-            {"params", tools::to_json(params_)},
-            {"plan", tools::to_json(job_.plan)},
-            {"ok", !outcome.failure},
-            {"metric", job_.metric},
-            {"values", std::move(values)},
-            {"failure", std::move(failure)},
-            {"seconds", printer_.elapsed()},
-            {"peak_bytes", tools::or_null(outcome.peak_allocated)},
-            {"approximate", outcome.approximate},
-            {"model", outcome.kind != OutcomeKind::complete || options_.model.empty() ? Json(nullptr) : Json(options_.model)},
-            {"reports", printer_.reports()},
-            {"memory", printer_.marks()},
-            {"attributes", tools::to_json(outcome.attributes)}};
-        aside_.reset();
-        tools::print(document);
+        return {{"study", job_.study},
+                {"trial", job_.trial},
+                {"params", tools::to_json(params_)},
+                {"plan", tools::to_json(job_.plan)},
+                {"ok", !outcome.failure},
+                {"metric", job_.metric},
+                {"values", std::move(values)},
+                {"failure", std::move(failure)},
+                {"seconds", printer_.elapsed()},
+                {"peak_bytes", tools::or_null(outcome.peak_allocated)},
+                {"approximate", outcome.approximate},
+                {"model", outcome.kind != OutcomeKind::complete || options_.model.empty() ? Json(nullptr) : Json(options_.model)},
+                {"reports", printer_.reports()},
+                {"memory", printer_.marks()},
+                {"attributes", tools::to_json(outcome.attributes)}};
     }
+
+    static constexpr const char* signal_message = "the trainer ended the process by ";
 
     inline static Foreground* running = nullptr;  ///< while the trainer works
     const TrainerJob& job_;
@@ -207,6 +283,7 @@ private:
     const ForegroundOptions& options_;
     Printer printer_;
     std::optional<OutputAside> aside_;  ///< for one JSON document
+    std::string before_signal_, behind_signal_;
 };
 
 }  // namespace

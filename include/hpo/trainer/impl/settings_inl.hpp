@@ -23,9 +23,27 @@ HPO_INLINE std::vector<TrainerProblem> Settings::problems(const TrainerInfo& inf
 }
 
 HPO_INLINE double Settings::number(std::string_view name) const {
+    if (const auto* whole = get_if<std::int64_t>(&at(name))) return static_cast<double>(*whole);
+    return as<double>(name, "a number");
+}
+HPO_INLINE std::int64_t Settings::whole(std::string_view name) const { return as<std::int64_t>(name, "a whole number"); }
+HPO_INLINE bool Settings::truth(std::string_view name) const { return as<bool>(name, "true or false"); }
+HPO_INLINE const std::string& Settings::text(std::string_view name) const { return as<std::string>(name, "a text"); }
+
+template <class T>
+const T& Settings::as(std::string_view name, std::string_view asked) const {
     const Value& value = at(name);
-    if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-    return get<double>(value);
+    if (const T* content = get_if<T>(&value)) return *content;
+    std::string_view has = "a text; expected text()";
+    switch (value.kind()) {
+        case Value::Kind::truth: has = "true or false; expected truth()"; break;
+        case Value::Kind::whole: has = "a whole number; expected whole() or number()"; break;
+        case Value::Kind::real: has = "a number; expected number()"; break;
+        case Value::Kind::text:
+        case Value::Kind::null: break;
+    }
+    throw Error{Errc::plugin, "the trainer reads '" + std::string{name} + "' as " + std::string{asked} + ", and its own list makes it " +
+                                  std::string{has}};
 }
 
 HPO_INLINE const Value& Settings::at(std::string_view name) const {
