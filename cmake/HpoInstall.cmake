@@ -37,6 +37,7 @@ endif()
 
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(DIRECTORY examples/plugins DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples)
+install(DIRECTORY plugins/quadratic DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples/plugins)
 file(GLOB hpo_examples CONFIGURE_DEPENDS examples/*.cpp)
 install(FILES ${hpo_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples)
 

@@ -60,6 +60,13 @@ foreach(file lib/libhpo_runtime.a share/doc/hpo/writing-a-plugin.md share/hpo/ex
   endif()
 endforeach()
 
+# The example without LibTorch builds where it is installed.
+file(REMOVE_RECURSE ${WORK}/quadratic-build)
+must(${CMAKE_COMMAND} -S ${WORK}/prefix/share/hpo/examples/plugins/quadratic -B ${WORK}/quadratic-build -G ${GENERATOR}
+     -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1)
+must(${CMAKE_COMMAND} --build ${WORK}/quadratic-build)
+must(${WORK}/prefix/bin/hpo-tune check-plugin quadratic --plugin-dir ${WORK}/quadratic-build/lib/hpo/trainers)
+
 must_build_new_plugin(plain_trainer --plain)
 # Its trials are not pruned at their last report, which in a study of one step is their only one.
 execute_process(COMMAND ${WORK}/prefix/bin/hpo-tune run plain_trainer.lua --plugin-dir build/lib/hpo/trainers --set steps=1 --progress none

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,34 @@ TEST_CASE("a run of a trainer that always throws ends by its breaker, with statu
     const auto wrong = run("", {"--breaker", "-1"});
     CHECK(wrong.status == 2);
     CHECK_THAT(wrong.error, Contains("--breaker: got '-1'; expected a whole number of at least 0"));
+}
+
+TEST_CASE("a model that cannot be built in a part of the space fails those trials, and refuses a study of that part alone") {
+    const Workshop workshop;
+    const auto run = [&](const std::string& range, const std::string& more) {
+        workshop.write(
+            "part.lua",
+            "local hpo = require \"hpo\"\nreturn hpo.study { name = \"part\", trainer = { \"fault\", fault = \"build_below_0\" },\n"
+            "  objective = { metric = \"value\", direction = \"minimize\" }, sampler = \"random\", pruner = \"none\", trials = 20,\n"
+            "  breaker = 0, workers = 1, " +
+                more + " space = function(trial) trial:float(\"x\", " + range + ") end }\n");
+        return run_command(workshop, {tool("hpo-tune"), "run", "part.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress",
+                                      "plain", "--store", range.substr(0, 2) + ".db"});
+    };
+    bool began_outside = false;  // the proposal that is looked at first
+    for (const char* seed : {"1", "2", "3", "4", "5", "6"}) {
+        const auto mixed = run("-1, 1", "seed = " + std::string{seed} + ", ");
+        CAPTURE(seed, mixed.error);
+        CHECK(mixed.status == 0);
+        began_outside = began_outside || mixed.error.find(
+                                             "trials in a part of the space will fail: trainer fault: build: no model for an x "
+                                             "below 0") != std::string::npos;
+        std::filesystem::remove(workshop.path("-1.db"));
+    }
+    CHECK(began_outside);
+    const auto none = run("-2, -1", "");
+    CHECK(none.status == 2);
+    CHECK_THAT(none.error, Contains("hpo-tune: error: trainer fault: build: no model for an x below 0"));
 }
 
 TEST_CASE("attempts that hang end by --attempt-time, and the run goes on") {

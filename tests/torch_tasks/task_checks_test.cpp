@@ -83,6 +83,7 @@ public:
             const hpo::libtorch::Batch batch{{x_.slice(0, at, end).to(plan.device)}, y_.slice(0, at, end).to(plan.device)};
             sum += (model.forward(batch).only().reshape({-1}) - batch.targets).pow(2).sum().item<double>();
         }
+        if (flaw_ == "whole_evaluation") static_cast<void>(model.forward({{x_.to(plan.device)}, y_.to(plan.device)}));
         if (flaw_ == "casts") return {{"error", dynamic_cast<Line&>(model).layer->weight.norm().item<double>()}};
         if (flaw_ == "long") {
             for (int pass = 0; pass < 1000; ++pass)
@@ -218,6 +219,11 @@ TEST_CASE("a check notices an evaluation that lacks a metric") {
     CHECK_THAT(only("casts"), Catch::StartsWith("evaluate: it casts the model to another type; expected nothing of the model but forward"));
     CHECK(broken("long").empty());  // too many passes for a check
     CHECK(only("second_metric") == "evaluate: it does not tell the metric 'worst', which describe() names; it tells: error");
+}
+
+TEST_CASE("a check notices an evaluation that passes more examples at once than its plan allows") {
+    CHECK_THAT(only("whole_evaluation"), Catch::StartsWith("evaluate: it passes 40 examples through the model at once") &&
+                                             Catch::Contains("expected at most plan.batch_examples, here "));
 }
 
 TEST_CASE("a check notices an evaluation that leaves the model in training mode") {

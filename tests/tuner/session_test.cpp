@@ -213,6 +213,25 @@ TEST_CASE("an attempt with changed parameters begins anew") {
     CHECK(trial.intermediate == StepValues{{1, 1.0}, {2, 1.0}});
 }
 
+TEST_CASE("numbers that cannot be meant are refused in one line, before the study is made") {
+    struct NegativeGuard {
+        [[nodiscard]] Estimate estimate(const MemoryQuery&) const { return {.need = -5, .comfort = {}, .parts = {}, .source = "mine"}; }
+        [[nodiscard]] Evidence evidence() const { return Evidence::none; }
+    };
+    const Space space = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
+    const auto job = [](tuner::RunningJob&) { return 1.0; };
+    store::InMemory store;
+    Tuner plain{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.trials = -3}), "TuneOptions::trials: got -3; expected at least 0");
+    CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.own_trials = -1}), "TuneOptions::own_trials: got -1; expected at least 0");
+    CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.max_attempts = 0}), "TuneOptions::max_attempts: got 0; expected at least 1");
+    CHECK(store.studies().empty());
+    CHECK(plain.optimize(store, "s", space, job, {.trials = 0}).trials.empty());
+    Tuner guarded{sampler::Random{}, pruner::None{}, NegativeGuard{}, recovery::Fail{}};
+    CHECK_THROWS_WITH(guarded.optimize(store, "s", space, job, {.trials = 1}),
+                      "memory guard (mine): got a need of -5 bytes; expected 0 or more, or none if it is not known");
+}
+
 TEST_CASE("a trial that cannot fit is infeasible, not bad") {
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Prune{}};
     store::InMemory store;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/core/memory_evidence.hpp"
 #include "hpo/memory/concept.hpp"
@@ -50,7 +51,7 @@ struct AdmissionQuery {
 ///
 /// The capacity is the query's or the evidence's, whichever is less. On a CPU it is the plan's own cap, if that is less still: on a GPU a
 /// cap is without the context, which an estimate counts. Makes O(log(micro-batch)) estimates, and calls `evidence(plan)`, which returns a
-/// MemoryEvidence, for each.
+/// MemoryEvidence, for each. Throws bad_value for a negative need, which is a mistake of the guard.
 ///
 /// The largest micro-batch that fits would take the whole device. So if `target_share` is below 1, a micro-batch that had to be shrunk is
 /// halved up to twice more. This stops when the plan's need and comfort are within that share of the capacity. If they never are, the
@@ -78,6 +79,9 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
                                 .smallest_plan = !may_shrink() && !may_checkpoint(),
                                 .device = known.device ? &*known.device : nullptr};
         admission.estimate = guard.estimate(asked);
+        if (const auto least = std::min(admission.estimate.need.value_or(0), admission.estimate.comfort.value_or(0)); least < 0)
+            throw bad_value("memory guard" + (admission.estimate.source.empty() ? std::string{} : " (" + admission.estimate.source + ")"),
+                            "a need of " + std::to_string(least) + " bytes", "0 or more, or none if it is not known");
         admission.room_bytes = room(guard, asked);
     };
     const auto within = [&](const std::optional<std::int64_t>& bytes) {

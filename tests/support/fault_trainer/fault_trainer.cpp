@@ -32,6 +32,8 @@ using hpo::TrainerJob;
 
 volatile std::sig_atomic_t terminated = 0;
 
+constexpr const char* cannot_build = "no model for an x below 0";
+
 [[noreturn]] void refuse_memory() {
     throw std::runtime_error(
         "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity; 20.13 GiB already allocated; "
@@ -81,6 +83,7 @@ public:
         if (fault == "leak" || fault == "one_time" || fault == "honest" || fault == "cache") keep_memory(job, progress);
         if (fault == "grow")
             grown_.emplace_back(static_cast<std::size_t>(settings.whole("weights")), 'x');  // host memory, never given back
+        if (fault == "build_below_0" && x < 0) throw std::invalid_argument(cannot_build);
         if (fault == "throw") throw std::logic_error("asked to throw");
         if (fault == "throw_int") throw 7;
         if (fault == "nan") value = std::numeric_limits<double>::quiet_NaN();
@@ -256,6 +259,7 @@ public:
         const std::string fault = problems.empty() ? hpo::Settings{info(), job}.text("fault") : "";
         if (fault == "hang_in_check") spin();
         if (fault == "segv_in_check") std::raise(SIGSEGV);
+        if (fault == "build_below_0" && hpo::Settings{info(), job}.number("x") < 0) return {{"build", cannot_build}};
         return problems;
     }
     [[nodiscard]] std::vector<hpo::TrainerProblem> stoppable_check(const TrainerJob& job, hpo::Progress& progress) override {

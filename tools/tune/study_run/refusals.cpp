@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Why a run does not begin: what the trainer finds wrong, and a device on which nothing fits.
+#include <algorithm>
+#include <cstddef>
 #include <iostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,10 +22,9 @@ namespace {
 /// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
 /// that does not suffice is no reason to stop: each trial has its guard and its recovery. A proposal that is too large for
 /// most_real_step_bytes is looked at by its shapes alone.
-std::vector<std::string> problems_before_start(worker::Pool& pool, const std::string& trainer, const ParamSet& params,
-                                               const ExecutionPlan& plan) {
+std::vector<TrainerProblem> problems_before_start(worker::Pool& pool, const ParamSet& params, const ExecutionPlan& plan) {
     const ShapesAnswer shapes = look_at_shapes(pool, params, plan);
-    if (!shapes.cannot_run.empty()) return {"trainer " + trainer + ": cannot run on " + plan.device + ": " + shapes.cannot_run};
+    if (!shapes.cannot_run.empty()) return {{"", "cannot run on " + plan.device + ": " + shapes.cannot_run}};
     if (shapes.need_bytes > most_real_step_bytes()) return {};
     std::vector<TrainerProblem> found;
     try {
@@ -30,12 +32,14 @@ std::vector<std::string> problems_before_start(worker::Pool& pool, const std::st
     } catch (const Error& error) {  // the worker died or was slow: a trial that meets the same is recorded with what is known of it
         std::cerr << "hpo-tune: note: " << tools::on_one_line(error.what()) << "\n";
     }
-    std::vector<std::string> problems;
-    for (const TrainerProblem& problem : found) {
-        if (is_memory(classify_text({.message = problem.what}).kind)) continue;
-        problems.push_back("trainer " + trainer + ": " + (problem.where.empty() ? "" : problem.where + ": ") + problem.what);
-    }
-    return problems;
+    std::erase_if(found, [](const TrainerProblem& problem) { return is_memory(classify_text({.message = problem.what}).kind); });
+    return found;
+}
+
+/// True if all that is wrong is that the model could not be built or applied, which other parameters may mend.
+bool may_follow_parameters(const std::vector<TrainerProblem>& problems) {
+    return std::ranges::all_of(problems,
+                               [](const TrainerProblem& problem) { return problem.where == "build" || problem.where == "forward"; });
 }
 
 }  // namespace
@@ -46,10 +50,25 @@ bool StudyRun::trainer_refuses_script() {
            refused({rules.failing.begin(), rules.failing.end()});
 }
 
-bool StudyRun::trainer_refuses_first_proposal() {
-    const ParamSet& first = proposals_.front();
-    return refused(problems_before_start(workers_->largest_pool(), info_.name, first,
-                                         first_plan(settings_, info_, first, workers_->largest_device().name)));
+bool StudyRun::trainer_refuses_proposals() {
+    constexpr std::size_t most = 10;
+    const auto problems_of = [&](const ParamSet& params) {
+        return problems_before_start(workers_->largest_pool(), params,
+                                     first_plan(settings_, info_, params, workers_->largest_device().name));
+    };
+    const std::vector<TrainerProblem> first = problems_of(proposals_.front());
+    if (first.empty()) return false;
+    std::vector<std::string> texts;
+    for (const TrainerProblem& problem : first)
+        texts.push_back("trainer " + info_.name + ": " + (problem.where.empty() ? "" : problem.where + ": ") + problem.what);
+    if (may_follow_parameters(first)) {
+        const auto others = std::span{proposals_}.subspan(1, std::min(most, proposals_.size()) - 1);
+        if (std::ranges::any_of(others, [&](const ParamSet& params) { return problems_of(params).empty(); })) {
+            note("trials in a part of the space will fail: " + texts.front());
+            return false;
+        }
+    }
+    return refused(texts);
 }
 
 bool StudyRun::device_is_too_small_for(const History& learned) {

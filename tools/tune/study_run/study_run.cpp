@@ -126,7 +126,7 @@ int StudyRun::run_unlogged() {
     find_devices();
     if (settings_.description().asks_while_running) start_program();
     start_workers();
-    if (!settings_.description().asks_while_running && trainer_refuses_first_proposal()) return refusal;
+    if (!settings_.description().asks_while_running && trainer_refuses_proposals()) return refusal;
     watch_interrupts();
     is_new_ = !std::filesystem::exists(store::file_of(settings_.text("store")));
     if (is_new_ && !settings_.description().asks_while_running && device_is_too_small_for({})) return refusal;

@@ -67,7 +67,7 @@ private:
     void start_program();
     void find_devices();
     void start_workers();
-    [[nodiscard]] bool trainer_refuses_first_proposal();
+    [[nodiscard]] bool trainer_refuses_proposals();
     [[nodiscard]] bool device_is_too_small_for(const History& learned);
     void open_store();
     void show_progress();

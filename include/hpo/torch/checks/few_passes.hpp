@@ -19,10 +19,13 @@ public:
     explicit FewPasses(Model& whole) : whole_{whole} {}
 
     [[nodiscard]] Outputs forward(const Batch& batch) override;
+    /// The most examples of a pass so far.
+    [[nodiscard]] std::int64_t most_examples() const { return most_examples_; }
 
 private:
     Model& whole_;
     int passes_ = 0;
+    std::int64_t most_examples_ = 0;
     std::optional<Outputs> first_;  ///< of one example
     std::vector<std::int64_t> shape_;
 };

@@ -63,6 +63,9 @@ HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::strin
     } catch (...) {
         describe(FailureKind::trainer_error, "", "an exception that is no std::exception");
     }
+    // What the model is built from are the parameters alone.
+    if (where == "build" && failure.kind == FailureKind::trainer_error)
+        failure.message = with_configuration(std::move(failure.message), configuration);
     return failure;
 }
 

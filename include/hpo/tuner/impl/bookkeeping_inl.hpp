@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/sqlite/run_liveness.hpp"
@@ -18,10 +19,21 @@
 
 namespace hpo::tuner {
 
+/// Throws bad_value, before the study is made, for a number of trials that cannot be meant.
+[[nodiscard]] HPO_INLINE const TuneOptions& checked(const TuneOptions& options) {
+    const auto require = [](const char* name, std::int64_t value, std::int64_t least) {
+        if (value < least) throw bad_value(std::string{"TuneOptions::"} + name, std::to_string(value), "at least " + std::to_string(least));
+    };
+    require("trials", options.trials, 0);
+    require("own_trials", options.own_trials.value_or(0), 0);
+    require("max_attempts", options.max_attempts, 1);
+    return options;
+}
+
 HPO_INLINE Bookkeeping::Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer)
     : store_{store},
       observer_{observer},
-      study_{store.open_study(name, options.directions, options.open)},
+      study_{store.open_study(name, checked(options).directions, options.open)},
       same_program_{options.same_program},
       constraints_after_end_{options.constraints_after_end},
       own_trials_{options.own_trials} {

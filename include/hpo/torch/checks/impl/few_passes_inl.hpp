@@ -15,6 +15,8 @@ namespace hpo::libtorch::inline checks {
 HPO_INLINE Outputs FewPasses::forward(const Batch& batch) {
     constexpr int most_passes = 200;
     if (++passes_ > most_passes) throw Enough{};
+    const bool has_targets = batch.targets.defined() && batch.targets.dim() > 0;
+    if (has_targets) most_examples_ = std::max(most_examples_, batch.examples());
     std::vector<std::int64_t> shape;  // of one example
     for (const torch::Tensor& input : batch.inputs) {
         for (std::int64_t i = 1; i < input.dim(); ++i) shape.push_back(input.size(i));

@@ -181,17 +181,26 @@ HPO_INLINE void TaskChecks::check_evaluation(const std::vector<TrainerMetric>& m
     model_.eval();
     FewPasses model{model_};
     model.eval();
+    const EvaluationPlan plan{attempt_.device(), std::min(plan_.evaluation_batch, most_examples)};
+    const auto check_size = [&] {
+        if (model.most_examples() > plan.batch_examples)
+            add("evaluate", "it passes " + std::to_string(model.most_examples()) +
+                                " examples through the model at once, so the memory of an evaluation has no bound; expected at most "
+                                "plan.batch_examples, here " +
+                                std::to_string(plan.batch_examples));
+    };
     Metrics told;
     try {
-        told = task_.evaluate(model, EvaluationPlan{attempt_.device(), std::min(plan_.evaluation_batch, most_examples)});
+        told = task_.evaluate(model, plan);
     } catch (const FewPasses::Enough&) {
-        return;  // the training will show it
+        return check_size();  // the training will show the rest
     } catch (const std::bad_cast&) {
         add("evaluate",
             "it casts the model to another type; expected nothing of the model but forward: checks and predictions pass a "
             "stand-in for it");
         return;
     }
+    check_size();
     if (model.is_training()) add("evaluate", "it leaves the model in training mode; expected evaluation mode");
     std::vector<std::string> names;
     for (const auto& [name, value] : told) names.push_back(name);
