@@ -68,7 +68,7 @@ std::string on_a_terminal(const Workshop& workshop, std::vector<std::string> wor
 
 /// The text without the escape sequences of our own display and without the returns that the terminal driver adds.
 std::string without_own_escapes(std::string text) {
-    for (const std::string_view own : {"\x1b[?2026h", "\x1b[?2026l", "\x1b[J", "\x1b[K", "\x1b[B"}) {
+    for (const std::string_view own : {"\x1b[?2026h", "\x1b[?2026l", "\x1b[?7l", "\x1b[?7h", "\x1b[J", "\x1b[K", "\x1b[B"}) {
         for (auto at = text.find(own); at != std::string::npos; at = text.find(own, at)) text.erase(at, own.size());
     }
     for (auto at = text.find("\x1b["); at != std::string::npos; at = text.find("\x1b[", at)) {  // so many rows up

@@ -2,6 +2,7 @@
 #include "tune/display/progress.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <limits>
@@ -222,7 +223,61 @@ TEST_CASE("the time left is shared by the workers, and is not less than the long
     of_four.workers = 2;
     Progress progress{of_four};
     go_on(progress);
-    CHECK_THAT(shown(progress), Contains("left 10"));
+    progress.attempt_started(complete_trial(3, 0), Attempt{});
+    CHECK_THAT(shown(progress), Contains("left 10 s"));
+}
+
+TEST_CASE("the time left counts that fewer trials run at once than there are workers") {
+    auto of_four = settings(ProgressStyle::none);
+    of_four.trials = 5;
+    of_four.workers = 4;
+    Progress progress{of_four};
+    go_on(progress);  // one runs, and memory lets no other run beside it
+    for (const std::int64_t number : {3, 4})
+        progress.attempt_waits(complete_trial(number, 0), Attempt{}, {.what = AttemptWait::What::memory, .need_bytes = 55 << 20});
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    CHECK_THAT(shown(progress), Contains("left 30 s"));
+    CHECK_THAT(shown(progress), Contains("trial 3  waits for 55.00 MiB of memory"));
+}
+
+TEST_CASE("a trial that waits shows for what and how long, no memory, and its pause counts in the time left") {
+    auto of_three = settings(ProgressStyle::none);
+    of_three.trials = 3;
+    Progress progress{of_three};
+    go_on(progress);
+    Trial trial = complete_trial(2, 0);
+    trial.attempts = {Attempt{}};
+    progress.memory_marked(trial, {.name = "step", .seconds = 0, .step = std::nullopt, .reading = {.allocated = 38 << 20}});
+    CHECK_THAT(shown(progress), Contains("trial 2  38.00 MiB"));
+    trial.attempts.back().failure = Failure{.kind = FailureKind::environment, .message = "Connection timed out"};
+    progress.attempt_ended(trial, trial.attempts.back());
+    CHECK_THAT(shown(progress), Contains("trial 2  waits for memory") && !Contains("trial 2  38"));
+    const std::vector<std::pair<AttemptWait, std::string>> waits{
+        {{.what = AttemptWait::What::pause, .seconds = 40}, "pauses for 40 s"},
+        {{.what = AttemptWait::What::free_memory, .seconds = 40}, "waits for free memory, at most 40 s"},
+        {{.what = AttemptWait::What::others}, "waits until no other trial runs"},
+        {{.what = AttemptWait::What::worker}, "waits for a worker"}};
+    for (const auto& [wait, text] : waits) {
+        progress.attempt_waits(trial, Attempt{}, wait);
+        CAPTURE(text);
+        const std::string words = shown(progress);
+        CHECK_THAT(words, Contains("trial 2  " + text) && Contains("(attempt 2)"));
+        if (wait.seconds > 0) CHECK_THAT(words, Contains("left 50 s"));  // then it takes 10 s
+    }
+    progress.attempt_started(trial, Attempt{.index = 1});
+    CHECK_THAT(shown(progress), !Contains("waits"));
+}
+
+TEST_CASE("the figures of a device's ledger stand whole on 80 columns") {
+    auto shared = settings(ProgressStyle::none);
+    shared.devices.front().ledger = [] {
+        return std::vector<device::LedgerEntry>{{.pid = ::getpid(), .bytes = 100 << 20, .granted = true},
+                                                {.pid = ::getpid(), .bytes = 5, .granted = false}};
+    };
+    Progress progress{shared};
+    begin(progress, "s");
+    CHECK_THAT(progress.block(80).back(), Contains("100.00 MiB reserved for 1 attempt, 1 waiting for room") && !Contains("["));
+    CHECK_THAT(progress.block(120).back(), Contains("["));
 }
 
 TEST_CASE("a running trial shows how many steps a trial has, and what it has done counts") {

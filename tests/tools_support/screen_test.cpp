@@ -98,6 +98,21 @@ TEST_CASE("a terminal that becomes narrower or wider keeps no line of an older b
     }
 }
 
+TEST_CASE("a terminal that tells its new size late keeps no line of an older block") {
+    Shown shown{120, 12};
+    const std::string wide(100, 'x');
+    shown.draw({"event"}, {wide, "trial 0"});
+    shown.terminal.resize(40);
+    for (int i = 0; i < 3; ++i) shown.draw({}, {wide, "trial 0"});  // as wide as before
+    shown.size.columns = 40;
+    shown.draw({}, {wide, "trial 0"});
+    const Lines lines = shown.terminal.lines();
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0] == "event");
+    CHECK(lines[1].starts_with("xxx"));
+    CHECK(lines[2] == "trial 0");
+}
+
 TEST_CASE("a block that is higher than the terminal says how many lines it leaves out") {
     Shown shown{40, 4};
     Lines block;
@@ -130,8 +145,8 @@ TEST_CASE("text of others on standard error stands above the block") {
     for (ssize_t got = 0; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) written.append(buffer, static_cast<std::size_t>(got));
     ::close(ends[0]);
     CHECK(written ==
-          "\x1b[?2026h0/2\x1b[K\ntrial 0\x1b[K\n\x1b[J\x1b[?2026l"
+          "\x1b[?2026h\x1b[?7l0/2\x1b[K\ntrial 0\x1b[K\n\x1b[?7h\x1b[J\x1b[?2026l"
           "\x1b[?2026h\r\x1b[2A\x1b[K\x1b[B\x1b[K\x1b[B\x1b[2A\x1b[?2026l"
-          "\x1b[?2026h0/2\x1b[K\ntrial 0\x1b[K\n\x1b[J\x1b[?2026l"
+          "\x1b[?2026h\x1b[?7l0/2\x1b[K\ntrial 0\x1b[K\n\x1b[?7h\x1b[J\x1b[?2026l"
           "\x1b[?2026h\r\x1b[2A\x1b[K\x1b[B\x1b[K\x1b[B\x1b[2A\x1b[?2026l");
 }

@@ -89,6 +89,7 @@ private:
     }
     void put(char c) {
         need(row_);
+        if (column_ == columns_ && !wraps_) --column_;
         if (column_ == columns_) {
             screen_[row_].goes_on = true;
             need(++row_);
@@ -112,6 +113,10 @@ private:
         if (is("\x1b[?2026h") || is("\x1b[?2026l")) {
             in_update_ = text[at + 7] == 'h';
             return at + 8;
+        }
+        if (is("\x1b[?7h") || is("\x1b[?7l")) {
+            wraps_ = text[at + 4] == 'h';
+            return at + 5;
         }
         if (is("\x1b[K")) {
             erase_rest_of_row();
@@ -141,6 +146,7 @@ private:
     std::vector<Row> screen_;  ///< with what has scrolled away
     std::size_t erased_ = 0;
     bool in_update_ = false;
+    bool wraps_ = true;
 };
 
 }  // namespace hpo::test

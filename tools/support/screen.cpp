@@ -67,6 +67,9 @@ std::string Screen::frame(const std::vector<std::string>& above, const std::vect
     // A line that reached the last column would wrap, and a block that is higher than the terminal could not be redrawn.
     const std::size_t most = size.rows > 1 ? std::min(size.rows - 1, block.size()) : block.size();
     drawn_.clear();
+    // Some terminals tell the program of a new size only a while after they have changed it. What is drawn meanwhile is too wide, and must
+    // not wrap: else more rows stand there than the new size explains.
+    if (most > 0) text += "\x1b[?7l";
     for (std::size_t i = 0; i < most; ++i) {
         const bool stands_for_rest = i + 1 == most && most < block.size();
         const std::string line =
@@ -74,6 +77,7 @@ std::string Screen::frame(const std::vector<std::string>& above, const std::vect
         drawn_.push_back(columns(line));
         text += line + "\x1b[K\n";
     }
+    if (most > 0) text += "\x1b[?7h";
     if (!above.empty() || most > 0) return text + "\x1b[J\x1b[?2026l";
     // Row by row: a screen that is erased from its first row on goes to the history of some terminals.
     for (std::size_t row = 0; row < rows; ++row) text += "\x1b[K\x1b[B";

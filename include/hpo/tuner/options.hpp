@@ -17,6 +17,7 @@
 #include "hpo/core/value.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/store/store.hpp"
+#include "hpo/tuner/attempt_wait.hpp"
 #include "hpo/tuner/breaker.hpp"
 
 namespace hpo {
@@ -135,6 +136,8 @@ public:
     virtual void retry_noted(const Trial& /*trial*/, const std::string& /*what*/) {}
     /// A trial whose attempt met a sticky CUDA error was run once more with blocking launches. `told` is what that said.
     virtual void replayed(const Trial& /*trial*/, const std::string& /*told*/) {}
+    /// An attempt was chosen and cannot start yet. May come again for the same attempt.
+    virtual void attempt_waits(const Trial& /*trial*/, const Attempt& /*attempt*/, const AttemptWait& /*wait*/) {}
     virtual void attempt_started(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
     virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
     virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}

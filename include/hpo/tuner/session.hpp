@@ -170,8 +170,11 @@ private:
 
     void start(WaitingAttempt attempt) {
         SessionDevice& device = devices_.of(attempt.attempt.plan.device);
-        if (auto admitted = device.reservations.admit(std::move(attempt), device.what.executor.free_slots() > 0))
-            submit(*std::move(admitted));
+        const bool is_slot_free = device.what.executor.free_slots() > 0;
+        const WaitingAttempt chosen = attempt;
+        if (auto admitted = device.reservations.admit(std::move(attempt), is_slot_free)) submit(*std::move(admitted));
+        else if (!Replays::is_replay(chosen.number))
+            observer_.attempt_waits(books_.trial(chosen.number), chosen.attempt, chosen.wait(is_slot_free));
     }
     /// Starts an attempt that waited for memory, if there is memory for it now. Returns false if none could start.
     bool start_held_back() {

@@ -21,6 +21,9 @@ public:
     void left_alone(const Trial& lost, const std::string& why) override { tell(&TuneObserver::left_alone, lost, why); }
     void left_out(const Trial& trial, const std::string& what) override { tell(&TuneObserver::left_out, trial, what); }
     void retry_noted(const Trial& trial, const std::string& what) override { tell(&TuneObserver::retry_noted, trial, what); }
+    void attempt_waits(const Trial& trial, const Attempt& attempt, const AttemptWait& wait) override {
+        tell(&TuneObserver::attempt_waits, trial, attempt, wait);
+    }
     void attempt_started(const Trial& trial, const Attempt& attempt) override { tell(&TuneObserver::attempt_started, trial, attempt); }
     void reported(const Trial& trial, const Report& report) override { tell(&TuneObserver::reported, trial, report); }
     void memory_marked(const Trial& trial, const MemoryMark& mark) override { tell(&TuneObserver::memory_marked, trial, mark); }

@@ -141,12 +141,37 @@ void Progress::replayed(const Trial& trial, const std::string& told) {
     note("trial " + std::to_string(trial.number) + " once more, with kernel launches that block: " + told + "; its log has all of it");
 }
 
+void Progress::describe(Running& running, const Trial& trial, const Attempt& attempt) const {
+    const std::size_t index = running.waits ? trial.attempts.size() : static_cast<std::size_t>(attempt.index);
+    running.device = attempt.plan.device;
+    running.what = plan_of(attempt.plan) + (index > 0 ? " (" + tools::attempt_name(static_cast<int>(index)) + ")" : "") + "  " +
+                   params_text(trial, attempt);
+}
+
+void Progress::attempt_waits(const Trial& trial, const Attempt& attempt, const AttemptWait& wait) {
+    Running& running = running_[trial.number];
+    running = Running{.waits = wait, .earlier_seconds = running.earlier_seconds};
+    describe(running, trial, attempt);
+    idle();
+}
+
+void Progress::stops(Running& running) {
+    if (running.waits) return;
+    running.earlier_seconds += running.since.seconds();
+    ended_seconds_ += running.since.seconds();
+    running.waits.emplace();
+    running.allocated.reset();  // its worker has another trial's
+    running.worker_pid = 0;
+    if (active_ > 0 && --active_ == 0) any_ran_seconds_ += any_runs_.seconds();
+}
+
 void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     if (settings_.attempt_started) settings_.attempt_started();
-    Running& running = running_[trial.number];
-    running = Running{.device = attempt.plan.device, .begin = running.begin};
-    running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (" + tools::attempt_name(attempt.index) + ")" : "") + "  " +
-                   params_text(trial, attempt);
+    const auto before = running_.find(trial.number);
+    if (before != running_.end()) stops(before->second);
+    running_[trial.number] = Running{.earlier_seconds = before == running_.end() ? 0 : before->second.earlier_seconds};
+    if (active_++ == 0) any_runs_ = Stopwatch{};
+    describe(running_[trial.number], trial, attempt);
     if (settings_.style == ProgressStyle::plain && attempt.index == 0) {
         const std::string pieces = attempt.plan.accumulation_steps() > 1 ? "; " + plan_of(attempt.plan) : "";
         const std::string device = settings_.devices.size() > 1 ? "; on " + attempt.plan.device : "";
@@ -158,7 +183,7 @@ void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
 void Progress::reported(const Trial& trial, const Report& report) {
     Running& running = running_[trial.number];
     running.latest = report;
-    running.seconds_at_latest = std::chrono::duration<double>(std::chrono::steady_clock::now() - running.begin).count();
+    running.seconds_at_latest = running.taken();
     idle();
 }
 
@@ -182,6 +207,7 @@ void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
 
 void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
     say_what_is_due();
+    if (const auto running = running_.find(trial.number); running != running_.end()) stops(running->second);
     if (!attempt.failure) return;
     // The end of a trial follows at once, and says all of it in one line.
     due_ = Due{.trial = trial.number, .figures = {}, .line = "trial " + std::to_string(trial.number) + ": "};
@@ -197,7 +223,10 @@ void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
 
 void Progress::trial_finished(const Trial& trial) {
     if (settings_.trial_finished) settings_.trial_finished(trial);
-    running_.erase(trial.number);
+    if (const auto running = running_.find(trial.number); running != running_.end()) {
+        stops(running->second);
+        running_.erase(running);
+    }
     const auto best_before = best_trial_;
     count(trial);
     ++finished_here_;
@@ -290,10 +319,9 @@ void Progress::write(const std::string& text) {
 
 void Progress::idle() {
     if (due_) say_what_is_due();
-    const auto now = std::chrono::steady_clock::now();
     for (const auto& [trial, running] : running_) {
-        if (const auto overlong = times_.warning(trial, std::chrono::duration<double>(now - running.attempt_begin).count()))
-            note(*overlong);
+        if (running.waits) continue;
+        if (const auto overlong = times_.warning(trial, running.since.seconds())) note(*overlong);
     }
     if (screen_ && std::chrono::steady_clock::now() - drawn_ >= std::chrono::milliseconds{100}) draw({});
 }

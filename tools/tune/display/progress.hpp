@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hpo/analysis/study_counts.hpp"
+#include "hpo/base/time.hpp"
 #include "hpo/tuner/options.hpp"
 #include "support/screen.hpp"
 #include "tune/display/attempt_times.hpp"
@@ -59,6 +60,7 @@ public:
     void left_out(const Trial& trial, const std::string& what) override;
     void retry_noted(const Trial& trial, const std::string& what) override;
     void replayed(const Trial& trial, const std::string& told) override;
+    void attempt_waits(const Trial& trial, const Attempt& attempt, const AttemptWait& wait) override;
     void attempt_started(const Trial& trial, const Attempt& attempt) override;
     void reported(const Trial& trial, const Report& report) override;
     void memory_marked(const Trial& trial, const MemoryMark& mark) override;
@@ -75,15 +77,20 @@ public:
     void idle() override;
 
 private:
+    /// A trial that was begun and has not ended.
     struct Running {
         std::string what;
         std::string device;
-        std::optional<Report> latest;
-        double seconds_at_latest = 0;  ///< after `begin`
+        std::optional<AttemptWait> waits{};  ///< nullopt: an attempt runs
+        std::optional<Report> latest{};
+        double seconds_at_latest = 0;  ///< that it had taken then
         std::int64_t worker_pid = 0;
-        std::optional<std::int64_t> allocated;  ///< at the latest mark, where the device has no account
-        std::chrono::steady_clock::time_point attempt_begin = std::chrono::steady_clock::now();
-        std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the trial's first attempt
+        std::optional<std::int64_t> allocated{};  ///< at the latest mark, where the device has no account
+        double earlier_seconds = 0;               ///< of the attempts that ended
+        Stopwatch since{};                        ///< its attempt began, or began to wait
+
+        /// The seconds that its attempts have taken.
+        [[nodiscard]] double taken() const { return earlier_seconds + (waits ? 0 : since.seconds()); }
     };
 
     /// The end of an attempt that failed, until it is known whether its trial ends with it.
@@ -105,10 +112,16 @@ private:
     void learn_pace(const Trial& trial);
     /// The seconds that the running and the missing trials will take; nothing before a trial of the study has ended.
     [[nodiscard]] std::optional<double> seconds_left() const;
+    /// How many attempts of this run ran at once, on average over the time in which any ran, and at least as many as run now. That
+    /// counts what the workers alone do not show: memory for fewer attempts than workers.
+    [[nodiscard]] double at_once() const;
+    /// An attempt of the trial runs no longer.
+    void stops(Running& running);
+    void describe(Running& running, const Trial& trial, const Attempt& attempt) const;
     [[nodiscard]] std::string head(std::size_t width) const;
     /// The lines of the running trials, and of the devices' memory.
     [[nodiscard]] std::vector<std::string> running_lines();
-    [[nodiscard]] std::vector<std::string> device_lines(std::size_t bar_width) const;
+    [[nodiscard]] std::vector<std::string> device_lines(std::size_t width) const;
 
     Settings settings_;
     Study study_;
@@ -126,6 +139,10 @@ private:
     double paced_seconds_ = 0;       ///< of all of them
     std::int64_t last_step_ = -1;    ///< of the longest complete trial
     std::int64_t first_step_ = 0;    ///< of the complete trials
+    std::size_t active_ = 0;         ///< attempts that run now
+    Stopwatch any_runs_;             ///< since one of them began while no other ran
+    double any_ran_seconds_ = 0;     ///< before that
+    double ended_seconds_ = 0;       ///< of the attempts of this run that ended
     AttemptTimes times_;
     std::set<std::string, std::less<>> dropped_;  ///< attributes of which a note was given
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -41,6 +41,19 @@ std::string ledger_line(const ShownDevice& device, std::size_t bar_width) {
     return text;
 }
 
+/// What a trial waits for, so many seconds after it began to.
+std::string wait_text(const AttemptWait& wait, double since) {
+    const std::string rest = duration(std::max(0.0, wait.seconds - since));
+    switch (wait.what) {
+        case AttemptWait::What::pause: return "pauses for " + rest;
+        case AttemptWait::What::free_memory: return "waits for free memory, at most " + rest;
+        case AttemptWait::What::others: return "waits until no other trial runs";
+        case AttemptWait::What::worker: return "waits for a worker";
+        case AttemptWait::What::memory: break;
+    }
+    return "waits for " + (wait.need_bytes ? format_bytes(*wait.need_bytes) + " of memory" : std::string{"memory"});
+}
+
 /// Those that are not empty, two spaces apart.
 std::string spaced(const std::vector<std::string>& parts) {
     std::string text;
@@ -65,11 +78,10 @@ std::optional<double> Progress::seconds_left() const {
     const std::int64_t wanted = wanted_trials();
     if (paced_ == 0 || wanted >= endless_trials) return std::nullopt;
     const double usual = paced_seconds_ / static_cast<double>(paced_);
-    const auto now = std::chrono::steady_clock::now();
     double work = 0;     // seconds of one worker
     double longest = 0;  // of the running trials
     for (const auto& [number, running] : running_) {
-        const double taken = std::chrono::duration<double>(now - running.begin).count();
+        const double taken = running.taken();
         double rest = std::max(0.0, usual - taken);
         if (running.latest && last_step_ > first_step_) {  // what it has done says more than what others took
             const double all = static_cast<double>(last_step_ - first_step_ + 1);
@@ -77,11 +89,22 @@ std::optional<double> Progress::seconds_left() const {
             if (done > 0) rest = done >= all ? 0 : std::max(0.0, running.seconds_at_latest * all / done - taken);
         }
         work += rest;
-        longest = std::max(longest, rest);
+        // Memory may be free as soon as another attempt ends. If none runs, only the end of its time is known.
+        const bool is_bound = running.waits && (running.waits->what == AttemptWait::What::pause || active_ == 0);
+        longest = std::max(longest, rest + (is_bound ? std::max(0.0, running.waits->seconds - running.since.seconds()) : 0));
     }
     const auto open = wanted - static_cast<std::int64_t>(counts_.ended()) - static_cast<std::int64_t>(running_.size());
     work += usual * static_cast<double>(std::max<std::int64_t>(0, open));
-    return std::max(longest, work / static_cast<double>(std::max<std::size_t>(1, settings_.workers)));
+    return std::max(longest, work / at_once());
+}
+
+double Progress::at_once() const {
+    const double workers = static_cast<double>(std::max<std::size_t>(1, settings_.workers));
+    double together = ended_seconds_;
+    for (const auto& [number, running] : running_) together += running.waits ? 0 : running.since.seconds();
+    const double any = any_ran_seconds_ + (active_ > 0 ? any_runs_.seconds() : 0);
+    if (any <= 0) return workers;
+    return std::clamp(std::max(together / any, static_cast<double>(active_)), 1.0, workers);
 }
 
 void Progress::draw(const std::vector<std::string>& above) {
@@ -121,7 +144,6 @@ std::string Progress::head(std::size_t width) const {
 
 std::vector<std::string> Progress::block(std::size_t columns) {
     const std::size_t width = columns > 1 ? columns - 1 : 1;  // the last column stays free
-    const std::size_t bar_width = columns < 64 ? 0 : 20;
     std::vector<std::string> lines{head(width)};
     std::vector<std::string> counts{
         "complete " + std::to_string(counts_.complete), "pruned " + std::to_string(counts_.pruned),
@@ -130,7 +152,7 @@ std::vector<std::string> Progress::block(std::size_t columns) {
     if (rejected_ > 0) counts.push_back("refused before launch " + std::to_string(rejected_));
     for (std::string& line : lines_of(counts, width)) lines.push_back(std::move(line));
     for (std::string& line : running_lines()) lines.push_back(std::move(line));
-    for (std::string& line : device_lines(bar_width)) lines.push_back(std::move(line));
+    for (std::string& line : device_lines(width)) lines.push_back(std::move(line));
     return lines;
 }
 
@@ -145,8 +167,12 @@ std::vector<std::string> Progress::running_lines() {
         for (const MemoryNeighbour& process : occupancy->processes) held[process.pid] += process.bytes;
     }
     for (auto& [trial, running] : running_) {
-        if (with_account.contains(running.device)) running.allocated = held[running.worker_pid];
+        if (with_account.contains(running.device) && !running.waits) running.allocated = held[running.worker_pid];
         std::string text = "  trial " + std::to_string(trial);
+        if (running.waits) {
+            lines.push_back(text + "  " + wait_text(*running.waits, running.since.seconds()) + "  " + running.what);
+            continue;
+        }
         if (running.latest) {
             text += "  step " + std::to_string(running.latest->step);
             if (last_step_ >= running.latest->step) text += " of " + std::to_string(last_step_);
@@ -159,7 +185,7 @@ std::vector<std::string> Progress::running_lines() {
     return lines;
 }
 
-std::vector<std::string> Progress::device_lines(std::size_t bar_width) const {
+std::vector<std::string> Progress::device_lines(std::size_t width) const {
     std::vector<std::string> lines;
     for (const ShownDevice& device : settings_.devices) {
         if (!device.capacity_bytes || *device.capacity_bytes <= 0) continue;
@@ -168,9 +194,14 @@ std::vector<std::string> Progress::device_lines(std::size_t bar_width) const {
         for (const auto& [trial, running] : running_) held += running.device == device.name ? running.allocated.value_or(0) : 0;
         if (occupancy) held = occupancy->used_bytes;
         const double used = static_cast<double>(held) / static_cast<double>(*device.capacity_bytes);
-        lines.push_back(device.name + " memory " + meter(used, bar_width) + format_bytes(held) + " of " +
-                        format_bytes(*device.capacity_bytes));
-        if (device.ledger) lines.push_back(ledger_line(device, bar_width));
+        const auto with_bar = [&](const auto& line_of) {  // as far as the bar leaves room for the figures
+            const std::string line = line_of(width < 63 ? std::size_t{0} : std::size_t{20});
+            return tools::columns(line) <= width ? line : line_of(std::size_t{0});
+        };
+        lines.push_back(with_bar([&](std::size_t bar_width) {
+            return device.name + " memory " + meter(used, bar_width) + format_bytes(held) + " of " + format_bytes(*device.capacity_bytes);
+        }));
+        if (device.ledger) lines.push_back(with_bar([&](std::size_t bar_width) { return ledger_line(device, bar_width); }));
     }
     return lines;
 }

@@ -15,6 +15,7 @@
 #include "hpo/base/time.hpp"
 #include "hpo/core/reservations.hpp"
 #include "hpo/core/trial.hpp"
+#include "hpo/tuner/attempt_wait.hpp"
 
 namespace hpo::tuner::inline devices {
 
@@ -39,6 +40,18 @@ struct WaitingAttempt {
     [[nodiscard]] double patience_seconds() const { return pause_seconds + wait_seconds.value_or(0) - chosen.seconds(); }
     /// True if it pauses or waits for free memory, and its time is not up.
     [[nodiscard]] bool is_patient() const { return patience_seconds() > 0; }
+    /// What it waits for, if it cannot start now.
+    [[nodiscard]] AttemptWait wait(bool is_slot_free) const {
+        using What = AttemptWait::What;
+        const bool pauses = pause_seconds > chosen.seconds();
+        return {.what = pauses          ? What::pause
+                        : is_patient()  ? What::free_memory
+                        : alone         ? What::others
+                        : !is_slot_free ? What::worker
+                                        : What::memory,
+                .seconds = pauses ? pause_seconds - chosen.seconds() : std::max(0.0, patience_seconds()),
+                .need_bytes = attempt.estimate ? attempt.estimate->need : std::nullopt};
+    }
 };
 
 /// Holds back each attempt until its predicted memory is reserved. If the study predicts no memory, attempts start at once. If it does, an
