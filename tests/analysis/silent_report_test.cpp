@@ -171,6 +171,8 @@ TEST_CASE("where nobody can know whether memory ran out it is not said that it d
         killed[3].attempts.push_back(attempt);
     }
     CHECK(totals(killed).killed_attempts == 2);
+    CHECK(totals(killed).ended_by_sigkill == 1);
+    CHECK(totals(killed).lost_with_run == 0);
     CHECK(totals(killed).is_uncertain());
     killed[3].attempts.erase(killed[3].attempts.begin());
     killed[3].attempts[0].failure->signal = 11;  // a mistake in the program
@@ -189,6 +191,7 @@ TEST_CASE("where nobody can know whether memory ran out it is not said that it d
     CHECK_FALSE(totals(lost).is_uncertain());
     lost[3].attempts[0].outcome = hpo::OutcomeKind::interrupted;  // hpo itself is gone
     CHECK(totals(lost).killed_attempts == 1);
+    CHECK(totals(lost).lost_with_run == 1);
 
     auto told = well;  // another program's process that is known to have ended by SIGKILL
     told.push_back(ran(10, fail, 1000, 10));

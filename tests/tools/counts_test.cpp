@@ -247,6 +247,9 @@ TEST_CASE("trials that are RUNNING although their run is gone are told, and nobo
         words.insert(words.begin(), tool("hpo-analyze"));
         return run_command(workshop, words).out;
     };
+    CHECK_THAT(told({"summary"}), Contains("trials    3: 2 interrupted, 1 running"));
+    CHECK_THAT(told({"trials", "--state", "running"}), Contains("\n    2  running") && !Contains("    1  "));
+    CHECK_THAT(told({"trials", "--state", "interrupted"}), Contains("\n    1  interrupted") && !Contains("    2  "));
     CHECK_THAT(told({"summary"}), Contains("no out-of-memory is recorded; of the trials 2 are RUNNING although their run is gone"));
     CHECK_THAT(told({"oom"}), Contains("which does not mean that there was none: of 3 trials, 2 are RUNNING although"));
     CHECK_THAT(told({"failures"}), Contains("2 trials are RUNNING although their run is gone. The next run of the study ends them."));

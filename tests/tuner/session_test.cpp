@@ -160,6 +160,30 @@ TEST_CASE("a trial that runs out of memory comes back with a smaller micro-batch
     CHECK(recovered > 0);
 }
 
+TEST_CASE("a trial that was stopped after a failure begins again with the plan of the retry, not with the one that failed") {
+    struct StopAtEnd final : TuneObserver {
+        void attempt_ended(const Trial&, const Attempt&) override { ended = true; }
+        bool ended = false;
+    };
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+    store::InMemory store;
+    TuneOptions options{.trials = 1, .plan = {.effective_batch = 128}};
+    StopAtEnd observer;
+    options.stop_requested = [&] { return observer.ended; };
+    MemoryBound stopped{100 * mebibyte};
+    const TuneResult before = tuner.optimize(store, "s", batches, stopped, options, observer);
+    REQUIRE(before.interrupted);
+    REQUIRE(before.trials.at(0).attempts.size() == 1);
+    REQUIRE(is_memory(before.trials[0].attempts[0].failure->kind));
+    MemoryBound again{100 * mebibyte};
+    options.stop_requested = {};
+    const TuneResult after = tuner.optimize(store, "s", batches, again, options);
+    REQUIRE(again.plans.size() == 1);
+    CHECK(again.plans[0].micro_batch == 64);
+    CHECK(again.plans[0].effective_batch == 128);
+    CHECK(after.trials.at(1).state == TrialState::complete);
+}
+
 TEST_CASE("an attempt goes on from the checkpoint of the one before, and the reports up to it stay") {
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;

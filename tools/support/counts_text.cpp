@@ -28,11 +28,18 @@ std::string oom_text(const analysis::StudyCounts& counts) {
     std::string text =
         counted(counts.oom_attempts, "attempt") + " out of memory, " + counted(counts.recovered_trials, "trial") + " recovered";
     if (counts.recovered_otherwise > 0) text += "; " + counted(counts.recovered_otherwise, "trial") + " recovered from other failures";
-    return counts.killed_attempts == 0 ? text : text + "; " + killed_text(counts.killed_attempts);
+    return counts.killed_attempts == 0 ? text : text + "; " + killed_text(counts);
 }
 
-std::string killed_text(std::size_t attempts) {
-    return counted(attempts, "attempt") + (attempts == 1 ? " was" : " were") + " killed or lost, nobody knows why";
+std::string killed_text(const analysis::StudyCounts& counts) {
+    std::string text;
+    const auto add = [&](std::size_t attempts, const std::string& how) {
+        if (attempts > 0) text += (text.empty() ? "" : ", ") + counted(attempts, "attempt") + (attempts == 1 ? " was " : " were ") + how;
+    };
+    add(counts.ended_by_sigkill, "ended by SIGKILL, which hpo did not send");
+    add(counts.lost_with_run, counts.lost_with_run == 1 ? "lost because its run is gone" : "lost because their runs are gone");
+    add(counts.killed_attempts - counts.ended_by_sigkill - counts.lost_with_run, "lost, nobody knows why");
+    return text;
 }
 
 }  // namespace hpo::tools

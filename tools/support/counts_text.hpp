@@ -13,7 +13,8 @@ namespace hpo::tools {
 /// "3 attempts out of memory, 2 trials recovered; 1 trial recovered from other failures", and how many attempts may have been out of
 /// memory, too, without a word.
 [[nodiscard]] std::string oom_text(const analysis::StudyCounts& counts);
-/// "8 attempts were killed or lost, nobody knows why".
-[[nodiscard]] std::string killed_text(std::size_t attempts);
+/// How the killed attempts ended, as far as it is known: "2 attempts were ended by SIGKILL, which hpo did not send, 1 attempt was lost
+/// because its run is gone".
+[[nodiscard]] std::string killed_text(const analysis::StudyCounts& counts);
 
 }  // namespace hpo::tools

@@ -28,6 +28,8 @@ struct StudyCounts {
     std::size_t oom_trials = 0;           ///< trials with such an attempt
     std::size_t oom_ended = 0;            ///< of these, the trials that ended
     std::size_t killed_attempts = 0;      ///< the process was gone or ended by SIGKILL, for an unknown reason
+    std::size_t ended_by_sigkill = 0;     ///< of these, those of which the signal is known
+    std::size_t lost_with_run = 0;        ///< of these, those whose run is gone, too
     std::size_t recovered_trials = 0;     ///< trials that ran out of memory, but a later attempt ran to its end or was pruned
     std::size_t recovered_otherwise = 0;  ///< other trials in which an attempt failed, and a later one ran to its end or was pruned
     std::size_t caught_trials = 0;        ///< trials of another program that ran out of memory, and are complete all the same

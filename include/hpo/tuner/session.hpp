@@ -102,9 +102,26 @@ private:
         auto begun = lost_trials_.take_over(policies_.sampler, wanted());
         if (!begun) return false;
         running_.push_back(begun->number);
-        if (begun->attempt) go_on({begun->number, std::move(*begun->attempt)});
+        if (begun->attempt) go_on(recovered(begun->number, std::move(*begun->attempt)));
         else propose(begun->number);
         return true;
+    }
+    /// The attempt with which a trial goes on in place of a lost one. If the last attempt of the lost trial had failed, and the process was
+    /// gone before the retry, the recovery policy is asked again: its plan is not known to fail.
+    WaitingAttempt recovered(std::int64_t number, Attempt attempt) {
+        const Trial& lost = books_.trial(retry_history(books_.trial(number)).back());
+        const Attempt& last = lost.attempts.back();
+        if (!last.failure || last.failure->kind == FailureKind::lost_worker) return {number, std::move(attempt)};
+        FailureAnswer answer = answer_of(policies_.recovery,
+                                         FailedAttempt{lost, last, *last.failure, books_.history(), &options_.refuses_plan,
+                                                       devices_.others_usable(last.plan.device), devices_.names()},
+                                         std::nullopt, options_);
+        const bool keeps_reports = resumed_by(answer.recovery, last).has_value() || !attempt.resumed_step;
+        if (!answer.is_retry() || !keeps_reports) return {number, std::move(attempt)};
+        attempt.changed_params.reset();
+        WaitingAttempt retry = waiting_retry(number, last, std::move(attempt), std::move(answer.recovery), options_);
+        retry.attempt.plan.device.clear();  // this run may have others
+        return retry;
     }
 
     bool check_stop() { return stopping_ = stopping_ || (options_.stop_requested && options_.stop_requested()); }

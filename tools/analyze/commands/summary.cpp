@@ -62,6 +62,14 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"failures", std::move(failures)}};
 }
 
+/// The counts with the trials of a run that is gone as interrupted, although the store has them as RUNNING until the next run.
+hpo::analysis::StudyCounts as_they_are(const hpo::analysis::FailureTotals& totals) {
+    hpo::analysis::StudyCounts counts = totals;
+    counts.running -= totals.abandoned_running;
+    counts.interrupted += totals.abandoned_running;
+    return counts;
+}
+
 void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary, const hpo::analysis::LogMatch& log) {
     const hpo::analysis::FailureTotals& memory = summary.totals;
     const Objectives objectives{data.study};
@@ -71,7 +79,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         label.resize(12, ' ');
         page.paragraph(label + text, 12);
     };
-    entry("trials", std::to_string(memory.trials) + (memory.trials > 0 ? ": " + states_text(memory) : ""));
+    entry("trials", std::to_string(memory.trials) + (memory.trials > 0 ? ": " + states_text(as_they_are(memory)) : ""));
     if (summary.rule_errors > 0)
         entry("script", counted(summary.rule_errors, "trial") + " ended because a rule of the script failed, the latest: " +
                             one_line(*summary.latest_rule_error, 300) + " (hpo-analyze failures)");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <string_view>
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/brief_json.hpp"
@@ -22,9 +23,14 @@ void trials(const Query& query, const TrialsOptions& options) {
         throw hpo::unknown_name("--state", "state", options.state, states);
     }
     const StudyData data = read_study(query);
+    // The store has a trial of a run that is gone as RUNNING until the next run.
+    const auto word_of = [&](const hpo::Trial& trial) {
+        return data.abandoned.contains(trial.id) ? std::string_view{"interrupted"} : hpo::analysis::state_word(trial);
+    };
+    const bool hpo_launched = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
     std::vector<const hpo::Trial*> chosen;
     for (const hpo::Trial& trial : data.trials) {
-        if (options.state.empty() || hpo::analysis::state_word(trial) == options.state) chosen.push_back(&trial);
+        if (options.state.empty() || word_of(trial) == options.state) chosen.push_back(&trial);
     }
     if (options.limit > 0 && chosen.size() > options.limit)
         chosen.erase(chosen.begin(), chosen.end() - static_cast<std::ptrdiff_t>(options.limit));
@@ -70,11 +76,12 @@ void trials(const Query& query, const TrialsOptions& options) {
         const auto peak = hpo::analysis::peak_of(*trial);
         const auto found = what.find(trial);
         std::vector<std::string> row{std::to_string(trial->number),
-                                     std::string{hpo::analysis::state_word(*trial)} + (trial->feasible() ? "" : ", infeasible")};
+                                     std::string{word_of(*trial)} + (trial->feasible() ? "" : ", infeasible")};
         for (std::string& cell : objectives.cells(*trial)) row.push_back(std::move(cell));
         row.push_back(duration_or_dash(seconds));
         row.push_back(peak ? hpo::format_bytes(*peak) : "-");
-        row.push_back(found == what.end() ? "" : found->second);
+        const bool has_begun = !trial->attempts.empty() || !hpo_launched || word_of(*trial) != "interrupted";
+        row.push_back(found != what.end() ? found->second : has_begun ? "" : "no attempt began");
         row.push_back(params_text(*trial));
         table.row(std::move(row));
     }

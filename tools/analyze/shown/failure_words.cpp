@@ -48,7 +48,7 @@ std::string uncertain_text(const hpo::analysis::FailureTotals& totals, std::stri
     std::string text;
     for (std::size_t i = 0; i < parts.size(); ++i)
         text += (i == 0 ? std::string{of} + ' ' : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-    if (totals.killed_attempts > 0) text += (text.empty() ? "" : "; ") + tools::killed_text(totals.killed_attempts);
+    if (totals.killed_attempts > 0) text += (text.empty() ? "" : "; ") + tools::killed_text(totals);
     return text;
 }
 

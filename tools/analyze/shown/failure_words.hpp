@@ -19,7 +19,7 @@ namespace hpo_analyze {
 [[nodiscard]] std::string failure_count(std::string_view name, std::size_t count);
 
 /// Why nobody knows that no memory ran out: "of the trials 52 failed without a message and 3 were pruned before a report; 2
-/// attempts were killed or lost, nobody knows why". For totals that are uncertain. `of` is what the counts are part of.
+/// attempts were ended by SIGKILL, which hpo did not send". For totals that are uncertain. `of` is what the counts are part of.
 [[nodiscard]] std::string uncertain_text(const hpo::analysis::FailureTotals& totals, std::string_view of);
 
 }  // namespace hpo_analyze

@@ -44,6 +44,8 @@ struct FailureCase {
     /// True if its process was gone or ended by SIGKILL, for an unknown reason. It may have been the kernel's out-of-memory killer. False
     /// if hpo ended the worker itself, or could not start it: the message then says why.
     [[nodiscard]] bool killed() const;
+    /// True if it was lost together with the process of the run that supervised it. Its own end is not known.
+    [[nodiscard]] bool lost_with_run() const;
     /// True if only Optuna's own words about the returned value are known: it was NaN or None. Nothing says why the program returned it.
     [[nodiscard]] bool only_value_is_known() const;
     /// True if it ran out of memory, on the device or on the host. A refusal before launch does not count.

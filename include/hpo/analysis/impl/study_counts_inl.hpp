@@ -39,7 +39,12 @@ HPO_INLINE void StudyCounts::add(const Trial& trial, std::span<const FailureCase
     const bool has_ended = is_finished(trial.state) && !is_interrupted(trial);
     if (has_ended && !trial.feasible()) ++infeasible;
     attempts += trial.attempts.size();
-    killed_attempts += static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::killed));
+    for (const FailureCase& entry : cases) {
+        if (!entry.killed()) continue;
+        ++killed_attempts;
+        if (entry.lost_with_run()) ++lost_with_run;
+        else if (was_killed(entry.failure)) ++ended_by_sigkill;
+    }
     const auto recovered = [&](bool from_oom) {
         return std::ranges::any_of(cases, [&](const FailureCase& entry) { return entry.recovered && entry.is_oom() == from_oom; });
     };

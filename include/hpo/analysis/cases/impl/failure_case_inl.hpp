@@ -35,8 +35,12 @@ HPO_INLINE bool FailureCase::killed() const {
     if (silent()) return false;
     if (failure.kind != FailureKind::lost_worker) return was_killed(failure);
     if (failure.message == orphaned_copy_message) return false;
-    const bool of_run = !attempt || attempt->outcome == OutcomeKind::interrupted;  // the process that supervised it is gone, too
-    return of_run || failure.message.empty() || failure.message == vanished_message;
+    return !attempt || lost_with_run() || failure.message.empty() || failure.message == vanished_message;
+}
+
+HPO_INLINE bool FailureCase::lost_with_run() const {
+    return attempt && attempt->outcome == OutcomeKind::interrupted && failure.kind == FailureKind::lost_worker &&
+           failure.message != orphaned_copy_message;
 }
 
 HPO_INLINE bool FailureCase::only_value_is_known() const {
