@@ -83,15 +83,24 @@ TEST_CASE("predictions are held against what was measured, by source, with the g
     CHECK(*report.highest_share() == Approx(0.6));
 }
 
-TEST_CASE("of a device that has become smaller no more than all was used, and nothing is left") {
-    std::vector<Trial> trials{ran(0, 10, 0, 800), ran(1, 10, 0, 300), ran(2, 10, 0, 400)};
+TEST_CASE("after a change of the device's memory each attempt is held against what it had") {
+    std::vector<Trial> trials{ran(0, 10, 0, 800), ran(1, 10, 0, 300), ran(2, 10, 0, 450)};
     for (std::size_t i = 1; i < trials.size(); ++i) trials[i].attempts[0].capacity_bytes = 500 * mebibyte;
-    const MemoryReport report = memory_report(trials, {}, {});
+    MemoryReport report = memory_report(trials, {}, {});
     CHECK(report.capacity_bytes == 500 * mebibyte);
-    CHECK(report.highest->bytes == 800 * mebibyte);
-    CHECK(report.highest_share() == 1.0);
-    CHECK(report.headroom_bytes() == 0);
-    CHECK(report.share_of(*report.highest) == 1.6);
+    CHECK(report.other_capacities == std::vector{1000 * mebibyte});
+    CHECK(report.share_of({.trial = &trials[0], .bytes = 800 * mebibyte}) == Approx(0.8));
+    CHECK(report.share_of({.trial = &trials[1], .bytes = 300 * mebibyte}) == Approx(0.6));
+    CHECK(report.highest->trial->number == 2);
+    CHECK(*report.highest_share() == Approx(0.9));
+    CHECK(report.headroom_bytes() == 50 * mebibyte);
+    // A trial may have run on both. The attempt that used so much counts.
+    Attempt first = trials[1].attempts[0];
+    first.capacity_bytes = 1000 * mebibyte;
+    first.peak_allocated = first.peak_reserved = 700 * mebibyte;
+    trials[1].attempts.insert(trials[1].attempts.begin(), first);
+    report = memory_report(trials, {}, {});
+    CHECK(report.share_of({.trial = &trials[1], .bytes = 700 * mebibyte}) == Approx(0.7));
     CHECK_FALSE(memory_report({}, {}, {}).headroom_bytes());
 }
 

@@ -315,7 +315,7 @@ TEST_CASE("no rule shrinks a batch that hpo does not know") {
                Catch::Contains("\nreturn { require_fits = require_fits, on_oom = on_oom }\n"));
 }
 
-TEST_CASE("an attempt that got the whole device had no prediction") {
+TEST_CASE("an attempt that got the whole device was neither predicted to fit nor launched without a thought") {
     std::vector<hpo::Trial> trials{our_trial(0, 128, "resnet")};
     for (hpo::Attempt& attempt : trials[0].attempts) {
         attempt.estimate->source = "alone";
@@ -324,7 +324,59 @@ TEST_CASE("an attempt that got the whole device had no prediction") {
     const auto quality = hpo::analysis::oom_report(trials, {}).prediction;
     CHECK(quality.attempts == 0);
     CHECK(quality.oom_attempts_predicted_to_fit == 0);
-    CHECK(quality.oom_attempts_without_prediction == trials[0].attempts.size() - 1);
+    CHECK(quality.oom_attempts_alone == trials[0].attempts.size() - 1);
+    CHECK(quality.oom_attempts_without_prediction == 0);
+}
+
+TEST_CASE("retries that waited are counted, and what did not help is not advised again") {
+    // Each trial met a full device, waited, and ran in its last attempt, or did not.
+    const auto waited = [](std::int64_t number, bool helped) {
+        hpo::Trial trial = our_trial(number, 128, "resnet");
+        trial.attempts.resize(2);
+        trial.attempts[0].failure = hpo::Failure{.kind = hpo::FailureKind::out_of_memory, .cause = hpo::OomCause::neighbour};
+        trial.attempts[0].decision = "out of memory: retry when enough of the device is free (the script's rule)";
+        trial.attempts[1] = trial.attempts[0];
+        trial.attempts[1].index = 1;
+        trial.attempts[1].decision = "out_of_memory";
+        if (helped) {
+            trial.attempts[1].failure.reset();
+            trial.attempts[1].outcome = hpo::OutcomeKind::complete;
+        }
+        trial.state = helped ? hpo::TrialState::complete : hpo::TrialState::fail;
+        return trial;
+    };
+    std::vector<hpo::Trial> trials;
+    for (std::int64_t number = 0; number < 8; ++number) trials.push_back(waited(number, number < 2));
+    const auto record = hpo::analysis::wait_record(trials);
+    CHECK(record.retries == 8);
+    CHECK(record.helped == 2);
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK_THAT(report.rule_lua, !Catch::Contains("wait = true") && Catch::Contains("of 8 retries that waited, 6 failed again"));
+    for (const auto& entry : report.cases) {
+        if (entry.change) CHECK_THAT(entry.change->what, !Catch::Contains("waiting"));
+    }
+    for (hpo::Trial& trial : trials) trial = waited(trial.number, trial.number < 5);
+    CHECK_THAT(hpo::analysis::oom_report(trials, {}).rule_lua, Catch::Contains("wait = true"));
+}
+
+TEST_CASE("a smaller number is not advised where another cure was measured") {
+    const auto change = [](std::string what, std::string param, hpo::analysis::Change::Basis basis) {
+        return hpo::analysis::Change{
+            .basis = basis, .what = std::move(what), .bytes = {}, .witness = {}, .share = {}, .param = std::move(param), .at_most = 8};
+    };
+    using Basis = hpo::analysis::Change::Basis;
+    hpo::analysis::OomCase cured, asked;
+    cured.failed.failure.cause = asked.failed.failure.cause = hpo::OomCause::fragmentation;
+    cured.change = change("with expandable segments", "", Basis::attempt);
+    asked.change = change("batch 8 instead of 64", "batch", Basis::trial);
+    std::vector<hpo::analysis::OomCase> cases{cured, asked};
+    hpo::analysis::detail::prefer_measured_cures(cases);
+    CHECK(cases[1].change->what == "with expandable segments");
+    CHECK(cases[1].change->basis == Basis::cure);
+    cured.change = change("micro-batch 8 instead of 64", "micro-batch", Basis::attempt);
+    cases = {cured, asked};
+    hpo::analysis::detail::prefer_measured_cures(cases);
+    CHECK(cases[1].change->what == "batch 8 instead of 64");
 }
 
 TEST_CASE("regions are not learned from chance") {

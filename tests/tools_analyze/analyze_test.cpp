@@ -125,11 +125,13 @@ TEST_CASE("memory says the same in words and in JSON where the device has become
     const json report = json::parse(analyze("memory --json --study shrunk --store '" + path + "'").out);
     CHECK(report["capacity_bytes"] == 500 << 20);
     CHECK(report["highest_peak_bytes"] == 800 << 20);
-    CHECK(report["highest_share"] == 1.0);
-    CHECK(report["headroom_bytes"] == 0);
-    CHECK(report["top"][0]["share"] == 1.6);
+    CHECK(report["other_capacities"] == json{1000 << 20});
+    CHECK(report["highest_share"] == 0.8);
+    CHECK(report["headroom_bytes"] == 200 << 20);
+    for (const json& use : report["top"]) CHECK(use["share"] == 0.8);  // each of what it had
     const std::string text = analyze("memory --study shrunk --store '" + path + "'").out;
-    CHECK_THAT(text, Catch::Contains("800.00 MiB in trial 0, 100 % of the device; 0 bytes") && Catch::Contains("160 %"));
+    CHECK_THAT(text, Catch::Contains("800.00 MiB in trial 0, 80 % of its device; 200.00 MiB") &&
+                         Catch::Contains("capacity  500.00 MiB; in other runs 1000.00 MiB") && !Catch::Contains("160 %"));
 }
 
 TEST_CASE("names and messages of a foreign study reach the terminal without control characters, a line for a line") {
@@ -508,7 +510,7 @@ TEST_CASE("attempts that were killed leave open whether memory ran out, in every
             store.finish(trial);
         }
     }
-    const std::string words = "2 attempts were";
+    const std::string words = "1 attempt was ended by SIGKILL";
     CHECK_THAT(analyze("oom --store '" + path + "'").out,
                Catch::StartsWith("No out-of-memory is recorded in study ours") && Catch::Contains(words));
     CHECK_THAT(analyze("summary --store '" + path + "'").out,

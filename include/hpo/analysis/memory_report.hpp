@@ -27,6 +27,9 @@ struct TrialUse {
     bool recovered = false;   ///< ran out of memory, and a later attempt ran
 };
 
+/// The attempt that used so much, or the last one if none is known to have. Null for a trial of another program.
+[[nodiscard]] const Attempt* attempt_of(const TrialUse& use);
+
 /// An attempt whose process still held memory after it (worker/leak_watch.hpp).
 struct LeakUse {
     const Trial* trial = nullptr;
@@ -40,6 +43,7 @@ struct MemoryReport {
     std::vector<std::string> devices;            ///< names of the devices that attempts ran on
     /// The capacity of each device by its word ("cuda:1"), in bytes, if attempts ran on devices of different capacity. Else empty.
     std::map<std::string, std::int64_t> capacities;
+    std::vector<std::int64_t> other_capacities;  ///< that attempts had in other runs, the largest first; empty if `capacities` is not
     StudyCounts counts;
     std::size_t measured_trials = 0;          ///< trials whose peak is known
     std::size_t predicted_attempts = 0;       ///< attempts that were launched with a prediction
@@ -57,19 +61,21 @@ struct MemoryReport {
     /// What peaks follow, by the name of the device, if the guard learned them from the study's own trials.
     std::map<std::string, memory::ToldLaw> laws;
 
-    /// The capacity of the device that the trial's last attempt ran on, in bytes.
+    /// The capacity of the device that the attempt of this use ran on, in bytes.
     [[nodiscard]] std::optional<std::int64_t> capacity_of(const TrialUse& use) const {
-        if (capacities.empty() || use.trial->attempts.empty()) return capacity_bytes;
-        const auto found = capacities.find(use.trial->attempts.back().plan.device);
+        const Attempt* const attempt = attempt_of(use);
+        if (attempt && attempt->capacity_bytes) return attempt->capacity_bytes;
+        if (capacities.empty() || !attempt) return capacity_bytes;
+        const auto found = capacities.find(attempt->plan.device);
         return found == capacities.end() ? capacity_bytes : std::optional{found->second};
     }
-    /// The share of its device that a trial used. It is above 1 for a trial that needs more, and for one that ran with a larger device.
+    /// The share of its device that a trial used. It is above 1 for a trial that needs more.
     [[nodiscard]] std::optional<double> share_of(const TrialUse& use) const {
         const auto capacity = capacity_of(use);
         if (!capacity || *capacity <= 0) return std::nullopt;
         return static_cast<double>(use.bytes) / static_cast<double>(*capacity);
     }
-    /// The largest share of its device that a trial used without running out of memory. At most 1, even if another run had a larger budget.
+    /// The largest share of its device that a trial used without running out of memory. At most 1.
     [[nodiscard]] std::optional<double> highest_share() const {
         const auto share = highest ? share_of(*highest) : std::nullopt;
         return share ? std::optional{std::min(1.0, *share)} : std::nullopt;

@@ -34,6 +34,14 @@ struct OomReport : FailureTotals {
     std::string rule_python;  ///< for a study that Optuna ran
 };
 
+namespace detail {
+
+/// Where all attempts of a cause that ran later were cured by something else than a smaller number, that cure replaces a smaller number
+/// that only other trials' sizes speak for.
+void prefer_measured_cures(std::vector<OomCase>& cases);
+
+}  // namespace detail
+
 /// Makes the post-mortem of a study from its trials and rejections alone. Pointers in the report's cases refer into `trials`. The report's
 /// rule refuses none of the best trials. Without directions in `context` the best trials are not known. `log` is what the program's own log
 /// says (failure_cases).

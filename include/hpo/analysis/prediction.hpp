@@ -60,6 +60,8 @@ struct PredictionQuality {
     std::optional<double> median_relative_error;    ///< of |predicted - used| / used
     std::size_t underestimated = 0;                 ///< of these, the ones whose prediction was too low
     std::size_t oom_attempts_predicted_to_fit = 0;  ///< ran out of memory although the prediction was within capacity
+    std::size_t oom_attempts_alone =
+        0;  ///< ran out of memory on a device that the guard had given to each alone: nothing was known of its need
     std::size_t oom_attempts_without_prediction = 0;
     std::size_t refused_before_launch = 0;  ///< proposals, and other programs' trials, that were refused
 };

@@ -42,14 +42,8 @@ hpo::analysis::MemoryLimit parse_limit(const std::string& text) {
 
 /// What was predicted for the attempt that used so much; for the last one where none of them is known to have.
 std::optional<std::int64_t> predicted_bytes(const TrialUse& use) {
-    const auto& attempts = use.trial->attempts;
-    if (attempts.empty()) return std::nullopt;
-    const auto used_so_much = [&](const hpo::Attempt& each) {
-        return hpo::analysis::peak_of(each) == use.bytes || hpo::memory::least_need(each) == use.bytes;
-    };
-    const auto found = std::ranges::find_if(attempts, used_so_much);
-    const hpo::Attempt& attempt = found == attempts.end() ? attempts.back() : *found;
-    return attempt.estimate ? attempt.estimate->need : std::nullopt;
+    const hpo::Attempt* const attempt = hpo::analysis::attempt_of(use);
+    return attempt && attempt->estimate ? attempt->estimate->need : std::nullopt;
 }
 
 Json use_json(const MemoryReport& report, const TrialUse& use) {
@@ -96,6 +90,7 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
     return {{"study", data.study.name},
             {"devices", report.devices},
             {"capacity_bytes", or_null(report.capacity_bytes)},
+            {"other_capacities", report.other_capacities},
             {"capacities", report.capacities.empty() ? Json(nullptr) : Json(report.capacities)},
             {"trials", report.counts.trials},
             {"oom_trials", report.counts.oom_trials},
@@ -147,6 +142,9 @@ void print_device(const Page& page, const MemoryReport& report) {
     std::string capacities = report.capacity_bytes && report.capacities.empty() ? hpo::format_bytes(*report.capacity_bytes) : "";
     for (const auto& [device, bytes] : report.capacities)
         capacities += (capacities.empty() ? "" : ", ") + hpo::format_bytes(bytes) + " of " + device;
+    std::string others;
+    for (const std::int64_t bytes : report.other_capacities) others += (others.empty() ? "" : ", ") + hpo::format_bytes(bytes);
+    if (!capacities.empty() && !others.empty()) capacities += "; in other runs " + others;
     if (!capacities.empty()) page.paragraph("  capacity  " + capacities, 12);
     if (!report.highest) {
         page.paragraph("  headroom  not known: no trial left its peak", 12);
@@ -155,8 +153,8 @@ void print_device(const Page& page, const MemoryReport& report) {
     std::string text = "  headroom  highest peak " + hpo::format_bytes(report.highest->bytes) + " in trial " +
                        std::to_string(report.highest->trial->number);
     if (const auto share = report.highest_share())
-        text += ", " + percent(*share) + " of " + (report.capacities.empty() ? "the" : "its") + " device; " +
-                hpo::format_bytes(*report.headroom_bytes()) + " were left";
+        text += ", " + percent(*share) + " of " + (report.capacities.empty() && report.other_capacities.empty() ? "the" : "its") +
+                " device; " + hpo::format_bytes(*report.headroom_bytes()) + " were left";
     if (const TrialUse& most = report.top.front(); most.bytes > report.highest->bytes && (most.ran_out || most.recovered))
         text += "; with those that ran out of memory the most is " + hpo::format_bytes(most.bytes) + ", in trial " +
                 std::to_string(most.trial->number);

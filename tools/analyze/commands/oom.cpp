@@ -251,10 +251,15 @@ void print_prediction(const Page& page, const OomReport& report) {
     }
     if (p.oom_attempts_predicted_to_fit > 0)
         page.line("  " + counted(p.oom_attempts_predicted_to_fit, "attempt") + " ran out of memory although predicted to fit.");
+    if (p.oom_attempts_alone > 0)
+        page.paragraph("  " + counted(p.oom_attempts_alone, "attempt") +
+                           " ran out of memory on a device that the guard had given to each alone, because nothing was known of its need.",
+                       2);
     if (p.oom_attempts_without_prediction > 0)
         page.line("  " + counted(p.oom_attempts_without_prediction, "attempt") + " ran out of memory without a prediction.");
     if (p.refused_before_launch > 0) page.line("  " + std::to_string(p.refused_before_launch) + " refused before launch.");
-    if (p.attempts + p.oom_attempts_predicted_to_fit + p.oom_attempts_without_prediction + p.refused_before_launch == 0)
+    if (p.attempts + p.oom_attempts_predicted_to_fit + p.oom_attempts_alone + p.oom_attempts_without_prediction + p.refused_before_launch ==
+        0)
         page.line("  None were made.");
 }
 

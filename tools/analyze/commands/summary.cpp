@@ -62,6 +62,16 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"failures", std::move(failures)}};
 }
 
+/// The command that has most to say of the study; empty if there is nothing to look at yet.
+std::string_view next_command(const hpo::analysis::Summary& summary) {
+    std::size_t others = 0;
+    for (const auto& [name, tally] : summary.totals.others) others += tally.count;
+    if (summary.rule_errors > 0) return "failures";
+    if (summary.totals.oom_attempts > 0 && summary.totals.oom_attempts >= others) return "oom";
+    if (others > 0 || summary.totals.is_uncertain()) return "failures";
+    return summary.best.empty() ? "" : "best";
+}
+
 /// The counts with the trials of a run that is gone as interrupted, although the store has them as RUNNING until the next run.
 hpo::analysis::StudyCounts as_they_are(const hpo::analysis::FailureTotals& totals) {
     hpo::analysis::StudyCounts counts = totals;
@@ -151,6 +161,9 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     if (summary.silent.region) entry("suspected", region_text(*summary.silent.region, failed_words));
     if (summary.silent.pruned_region) entry("suspected", region_text(*summary.silent.pruned_region, pruned_words));
     if (!summary.silent.empty()) entry("", "what is stored about trials without a message: hpo-analyze failures");
+    if (const std::string_view next = next_command(summary); !next.empty())
+        page.line("  next      hpo-analyze " + std::string{next} + " --store " + shell_quoted(data.store) + " --study " +
+                  shell_quoted(data.study.name));  // whole, to be copied
 }
 
 /// Counts the study, and adds the parameters that are to be shown.

@@ -16,6 +16,7 @@ inline constexpr const char* no_change_text = "no single change is known to fit"
 [[nodiscard]] inline std::string basis_text(hpo::analysis::Change::Basis basis, const std::set<std::int64_t>& witnesses) {
     switch (basis) {
         case hpo::analysis::Change::Basis::attempt: return "a later attempt ran so";
+        case hpo::analysis::Change::Basis::cure: return "others of this cause ran so later";
         case hpo::analysis::Change::Basis::peaks: return "by the other trials' peaks";
         case hpo::analysis::Change::Basis::figures: return "not tried";
         case hpo::analysis::Change::Basis::trial: break;

@@ -87,6 +87,7 @@ Json oom_json(const StudyData& data, const OomReport& report) {
               {"median_relative_error", or_null(p.median_relative_error)},
               {"underestimated", p.underestimated},
               {"oom_attempts_predicted_to_fit", p.oom_attempts_predicted_to_fit},
+              {"oom_attempts_alone", p.oom_attempts_alone},
               {"oom_attempts_without_prediction", p.oom_attempts_without_prediction},
               {"refused_before_launch", p.refused_before_launch}}},
             {"rungs", rung_json(memory_rung_lines(data.trials))},

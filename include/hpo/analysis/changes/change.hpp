@@ -16,6 +16,7 @@ namespace hpo::analysis::inline changes {
 struct Change {
     enum class Basis {
         attempt,  ///< a later attempt of the same trial fitted
+        cure,     ///< other attempts of this cause ran so later; this one did not try it
         trial,    ///< another trial that needs at least as much fitted
         peaks,    ///< the peaks of the other trials say so; no trial has tried it
         figures,  ///< it follows from the failure's own figures; no trial has tried it
@@ -36,6 +37,7 @@ struct Change {
 [[nodiscard]] constexpr std::string_view to_text(Change::Basis basis) {
     switch (basis) {
         case Change::Basis::attempt: return "attempt";
+        case Change::Basis::cure: return "cure";
         case Change::Basis::trial: return "trial";
         case Change::Basis::peaks: return "peaks";
         case Change::Basis::figures: return "figures";

@@ -51,6 +51,17 @@ namespace hpo::analysis::detail {
     return different.size() > 1 ? capacities : std::map<std::string, std::int64_t>{};
 }
 
+/// The capacities that attempts had, without this one, the largest first.
+[[nodiscard]] HPO_INLINE std::vector<std::int64_t> capacities_but(std::optional<std::int64_t> usual, std::span<const Trial> trials) {
+    std::set<std::int64_t, std::greater<>> others;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (attempt.capacity_bytes && attempt.capacity_bytes != usual) others.insert(*attempt.capacity_bytes);
+        }
+    }
+    return {others.begin(), others.end()};
+}
+
 /// The laws of devices on which the guard learned peaks from the study's own trials, or would have.
 [[nodiscard]] HPO_INLINE std::map<std::string, memory::ToldLaw> learned_laws(std::span<const Trial> trials) {
     std::map<std::string, memory::ToldLaw> laws;
@@ -70,6 +81,14 @@ namespace hpo::analysis::detail {
 
 namespace hpo::analysis {
 
+HPO_INLINE const Attempt* attempt_of(const TrialUse& use) {
+    const auto& attempts = use.trial->attempts;
+    if (attempts.empty()) return nullptr;
+    const auto used_so_much = [&](const Attempt& each) { return peak_of(each) == use.bytes || memory::least_need(each) == use.bytes; };
+    const auto found = std::ranges::find_if(attempts, used_so_much);
+    return found == attempts.end() ? &attempts.back() : &*found;
+}
+
 HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<const Rejection> rejections, const MemoryLimit& limit) {
     MemoryReport report;
     report.refused_before_launch = rejections.size();
@@ -79,6 +98,7 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
     report.capacity_bytes = detail::attempted_capacity(trials);
     if (!report.capacity_bytes) report.capacity_bytes = detail::usual_capacity(trials, cases);
     report.capacities = detail::device_capacities(trials);
+    if (report.capacities.empty()) report.other_capacities = detail::capacities_but(report.capacity_bytes, trials);
     report.limit_bytes = limit.bytes;
     if (limit.share && report.capacity_bytes)
         report.limit_bytes = static_cast<std::int64_t>(*limit.share * static_cast<double>(*report.capacity_bytes));

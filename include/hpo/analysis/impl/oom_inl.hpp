@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
+#include "hpo/analysis/rules/wait_record.hpp"
 #include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::detail {
@@ -59,6 +63,24 @@ namespace hpo::analysis::detail {
         if (out_of_memory.contains(&trial)) all.push_back({.params = &trial.params, .positive = true, .peak_bytes = {}});
     }
     return evenly_spaced<Example>(all, 4000);
+}
+
+HPO_INLINE void prefer_measured_cures(std::vector<OomCase>& cases) {
+    std::map<OomCause, std::map<std::string, std::size_t>> cures;
+    std::set<OomCause> by_number;
+    const auto cause_of = [](const OomCase& entry) { return entry.failed.failure.cause.value_or(OomCause::unknown); };
+    for (const OomCase& entry : cases) {
+        if (!entry.change || entry.change->basis != Change::Basis::attempt) continue;
+        if (!entry.change->param.empty()) by_number.insert(cause_of(entry));
+        else if (!entry.change->share) ++cures[cause_of(entry)][entry.change->what];
+    }
+    for (OomCase& entry : cases) {
+        const auto known = cures.find(cause_of(entry));
+        if (!entry.change || entry.change->basis == Change::Basis::attempt || entry.change->param.empty()) continue;
+        if (known == cures.end() || by_number.contains(known->first)) continue;
+        const auto most = std::ranges::max_element(known->second, {}, [](const auto& cure) { return cure.second; });
+        entry.change = Change{.basis = Change::Basis::cure, .what = most->first, .bytes = {}, .witness = {}};
+    }
 }
 
 /// False if hpo has run the trials and knew no batch of any of them.
@@ -128,6 +150,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
     const DemandModel model{examples};
     DemandOrder order{trials, model};
     const Witnesses witnesses{fitted, cases, order};
+    const WaitRecord waits = wait_record(trials);
     report.cases.reserve(report.oom_attempts);
     for (FailureCase& entry : cases) {  // each is moved; the witnesses keep no pointer to it
         if (!entry.is_oom()) {
@@ -135,12 +158,15 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
             continue;
         }
         auto change = smallest_change(entry, witnesses, model);
+        const bool advises_wait = change && change->basis == Change::Basis::figures && entry.failure.cause == OomCause::neighbour;
+        if (advises_wait && !waits.may_help()) change.reset();
         report.cases.push_back({.failed = std::move(entry), .change = std::move(change)});
     }
+    detail::prefer_measured_cures(report.cases);
     report.prediction = prediction_quality(trials, rejections);
     if (const auto prevented = report.others.find("prevented"); prevented != report.others.end())
         report.prediction.refused_before_launch += prevented->second.count;
-    report.rule_lua = lua_rule(refused, causes, detail::may_know_batch(trials));
+    report.rule_lua = lua_rule(refused, causes, detail::may_know_batch(trials), waits);
     report.rule_python = python_rule(refused, causes);
     return report;
 }

@@ -27,7 +27,8 @@ HPO_INLINE PredictionQuality prediction_quality(std::span<const Trial> trials, s
         for (const Attempt& attempt : trial.attempts) {
             if (!attempt.failure || attempt.failure->kind != FailureKind::out_of_memory) continue;
             if (!attempt.estimate || !memory::is_prediction(*attempt.estimate)) {
-                ++quality.oom_attempts_without_prediction;
+                const bool alone = attempt.estimate && attempt.estimate->source == memory::alone_source;
+                ++(alone ? quality.oom_attempts_alone : quality.oom_attempts_without_prediction);
                 continue;
             }
             const auto& memory = attempt.failure->memory;

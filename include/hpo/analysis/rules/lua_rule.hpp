@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/analysis/regions/condition.hpp"
+#include "hpo/analysis/rules/wait_record.hpp"
 #include "hpo/core/failure.hpp"
 
 namespace hpo::analysis::inline rules {
@@ -54,9 +55,11 @@ namespace hpo::analysis::inline rules {
 /// best. Comments say which regions it does not refuse, and why. Regions where trials ran with a smaller micro-batch are not refused.
 ///
 /// `on_oom` goes into the study's table and retries those trials. It answers the first failure by fragmentation or a leak with a fresh
-/// worker. If other processes held the memory, it waits. It answers all others with smaller micro-batches of the same effective
+/// worker. If other processes held the memory, it waits, unless `waits` shows that this did
+/// not help. It answers all others with smaller micro-batches of the same effective
 /// batch, where there is a batch.
-[[nodiscard]] std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch);
+[[nodiscard]] std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch,
+                                   const WaitRecord& waits = {});
 
 }  // namespace hpo::analysis::rules
 

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "hpo/failure/retry_words.hpp"
 #include "hpo/recovery/rungs/rung.hpp"
 
 namespace hpo::recovery::inline rungs {
@@ -30,7 +32,7 @@ struct Wait {
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         constexpr int most = 3;
         if (!neighbours_held_memory(failed.failure) || uses_of(name, failed.trial) >= most || exceeds_device(failed)) return std::nullopt;
-        Recovery retry = retry_of(failed, "other processes held the memory: retry when enough of the device is free");
+        Recovery retry = retry_of(failed, "other processes held the memory: retry " + std::string{waits_for_free_memory});
         retry.wait_seconds = timeout_seconds;
         retry.wait_interval_seconds = interval_seconds;
         return retry;

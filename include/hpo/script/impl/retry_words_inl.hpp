@@ -6,6 +6,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/core/value.hpp"
+#include "hpo/failure/retry_words.hpp"
 #include "hpo/script/retry_words.hpp"
 
 namespace hpo::script {
@@ -41,7 +42,7 @@ HPO_INLINE std::string retry_words(const FailedAttempt& failed, const Recovery& 
     if (retry.fresh_worker) add("in a fresh worker");
     if (retry.other_device && failed.other_devices > 0) add("on another device");
     if (retry.pause_seconds > 0) add("after " + display_text(retry.pause_seconds) + " s");
-    if (retry.wait_seconds) add("when enough of the device is free");
+    if (retry.wait_seconds) add(std::string{waits_for_free_memory});
     if (retry.alone) add("alone on the device");
     return text + (retry.reason.empty() ? " (the script's rule)" : " (rule: " + retry.reason + ")");
 }

@@ -58,7 +58,8 @@ HPO_INLINE std::string best_trials_text(std::span<const std::int64_t> numbers) {
 
 namespace hpo::analysis::inline rules {
 
-HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch) {
+HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch,
+                                const WaitRecord& waits) {
     if (causes.empty()) return {};
     std::string retries;
     if (causes.contains(OomCause::fragmentation) || causes.contains(OomCause::leak)) {
@@ -66,7 +67,8 @@ HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::s
             "  if failure.attempt == 1 and (failure.cause == \"fragmentation\" or failure.cause == \"leak\") then\n    return hpo.retry { "
             "fresh_worker = true, expandable_segments = true }\n  end\n";
     }
-    if (causes.contains(OomCause::neighbour)) {
+    const bool in_vain = causes.contains(OomCause::neighbour) && !waits.may_help();
+    if (causes.contains(OomCause::neighbour) && !in_vain) {
         retries +=
             "  if failure.cause == \"neighbour\" and failure.attempt <= 3 then\n    return hpo.retry { wait = true, timeout = \"10min\" "
             "}\n  end\n";
@@ -75,6 +77,9 @@ HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::s
         retries +=
             "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\n";
     std::string text = "local hpo = require \"hpo\"\n";
+    if (in_vain)
+        text += "\n-- It does not wait for other processes: of " + std::to_string(waits.retries) + " retries that waited, " +
+                std::to_string(waits.retries - waits.helped) + " failed again.\n";
     std::string refusals;
     for (const OomRegion& region : regions) {
         const std::string share = std::to_string(region.oom) + " of " + std::to_string(region.trials) + " trials ran out of memory with " +
