@@ -128,6 +128,25 @@ TEST_CASE("memory held when the attempt began is a leak only if the attempt woul
     CHECK(cause_of(full_card, context) == OomCause::capacity);
 }
 
+TEST_CASE("memory held when the attempt began is looked at before its cap is blamed") {
+    hpo::Failure capped{.kind = hpo::FailureKind::out_of_memory, .message = "out of memory"};
+    capped.requested_bytes = 8 * mib;
+    capped.memory.allocated = capped.memory.reserved = 60 * mib;
+    capped.memory.limit = 64 * mib;
+    capped.memory.capacity = 256 * mib;
+    hpo::OomContext context;
+    CHECK(hpo::diagnose_oom(capped, context).cause == OomCause::limit);
+    context.at_start = hpo::MemoryReading{};
+    context.at_start->allocated = 20 * mib;
+    const auto diagnosis = hpo::diagnose_oom(capped, context);
+    CHECK(diagnosis.cause == OomCause::leak);
+    CHECK(diagnosis.evidence ==
+          "20.00 MiB were already allocated when the attempt began; without them its own 40.00 MiB and the 8.00 MiB asked for fit into the "
+          "64.00 MiB that the process may take");
+    context.at_start->allocated = 2 * mib;  // without them it would not have fitted
+    CHECK(hpo::diagnose_oom(capped, context).cause == OomCause::limit);
+}
+
 TEST_CASE("an error without figures is judged by what stood at the start, or is unknown") {
     const auto plain =
         hpo::classify_text({.type = "RuntimeError", .message = "CUDA error: out of memory\nCUDA kernel errors might be reported later"});

@@ -33,6 +33,7 @@ namespace detail {
 ///
 /// - host: host memory ran out.
 /// - limit: the allocator had a cap, and the request would have passed it. If the device itself is too small, too, it is capacity.
+///   If the request fits the cap without the memory that was held before the attempt began, it is a leak.
 /// - capacity: a single request is larger than the device, or than 1 EiB.
 /// - leak: memory that was held before the attempt began is what is missing.
 /// - fragmentation: the request would fit into reserved but unused memory, which is more than rounding leaves.

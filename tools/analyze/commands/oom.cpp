@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/oom.hpp"
 #include "hpo/analysis/cases/own_neighbours.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/core/memory_leak.hpp"
 
 #include <algorithm>
 #include <map>
@@ -79,6 +81,29 @@ void print_causes(const Page& page, const OomReport& report) {
         table.row(
             {std::string{to_text(cause)}, std::to_string(tally.count), duration_or_dash(tally.seconds), std::string{cause_meaning(cause)}});
     table.print(page, 2);
+}
+
+/// Memory that attempts left behind in their workers, which `hpo-analyze memory` tells. It may be what others lacked, whatever the figures
+/// of a failure say.
+void print_growth(const Page& page, const StudyData& data) {
+    std::size_t attempts = 0;
+    std::int64_t most = 0;
+    std::int64_t after = 0;
+    for (const hpo::Trial& trial : data.trials) {
+        for (const hpo::Attempt& attempt : trial.attempts) {
+            const auto bytes = hpo::leaked_bytes(attempt);
+            if (!bytes) continue;
+            ++attempts;
+            if (*bytes > most) after = trial.number;
+            most = std::max(most, *bytes);
+        }
+    }
+    if (attempts == 0) return;
+    page.paragraph("  After " + counted(attempts, "attempt") + " the worker still held memory of the device, the most " +
+                       hpo::format_bytes(most) + " after trial " + std::to_string(after) +
+                       ". The trainer keeps what it should give back, and that may be what was missing:",
+                   2);
+    page.line("    hpo-analyze memory --store " + shell_quoted(data.store) + " --study " + shell_quoted(data.study.name));
 }
 
 void print_others(const Page& page, const OomReport& report) {
@@ -305,6 +330,7 @@ void oom(const Query& query, const OomOptions& options) {
     print_changes(page, data, report);
     page.line();
     print_causes(page, report);
+    print_growth(page, data);
     print_others(page, report);
     print_regions(page, report);
     print_cases(page, data, report, options.all_cases);

@@ -102,6 +102,11 @@ HPO_INLINE OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& c
             return {OomCause::capacity, asked + beside + ", and the whole device has " + format_bytes(*m.capacity) +
                                             "; the process might take only " + format_bytes(*m.limit)};
         }
+        if (m.allocated && f.held_before > *m.limit / 50 && own + request <= *m.limit) {
+            return {OomCause::leak, format_bytes(f.held_before) + " were already allocated when the attempt began; without them its own " +
+                                        format_bytes(own) + " and the " + format_bytes(request) + " asked for fit into the " +
+                                        format_bytes(*m.limit) + " that the process may take"};
+        }
         return {OomCause::limit, asked + beside + ", and the process may take only " + format_bytes(*m.limit) +
                                      (m.capacity ? " of " + format_bytes(*m.capacity) : "") +
                                      (m.free ? "; " + format_bytes(*m.free) + " of the device are free" : "")};
