@@ -4,7 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "hpo/base/error.hpp"
 #include "hpo/store/json_text.hpp"
@@ -119,6 +125,24 @@ std::vector<std::string> names_in(const std::vector<std::string>& words) {
             });
     }
     return names;
+}
+
+std::string missing_file(const std::vector<std::string>& words) {
+    const std::string interpreter = std::filesystem::path{words.front()}.filename().string();
+    static constexpr std::pair<std::string_view, std::string_view> known[] = {
+        {"python", ".py"}, {"bash", ".sh"}, {"sh", ".sh"},     {"dash", ".sh"},  {"zsh", ".sh"}, {"perl", ".pl"},
+        {"ruby", ".rb"},   {"node", ".js"}, {"Rscript", ".R"}, {"julia", ".jl"}, {"lua", ".lua"}};
+    for (const auto& [name, extension] : known) {
+        const std::string_view rest = std::string_view{interpreter}.substr(std::min(name.size(), interpreter.size()));
+        if (!interpreter.starts_with(name) || rest.find_first_not_of("0123456789.") != std::string_view::npos) continue;
+        for (std::size_t i = 1; i < words.size(); ++i) {
+            if (words[i] == "-c" || words[i] == "-e" || words[i] == "-m" || words[i] == "--") return {};
+            if (words[i].starts_with('-')) continue;
+            std::error_code unknown;
+            return words[i].ends_with(extension) && !std::filesystem::exists(words[i], unknown) ? words[i] : std::string{};
+        }
+    }
+    return {};
 }
 
 }  // namespace command

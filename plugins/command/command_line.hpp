@@ -28,4 +28,8 @@ using Placeholders = std::map<std::string, std::string, std::less<>>;
 /// The names that stand in the words as {NAME}, each once, in their order.
 [[nodiscard]] std::vector<std::string> names_in(const std::vector<std::string>& words);
 
+/// The file that an interpreter of these words would run, if it is not there; else an empty text. Known are Python, shells, Perl, Ruby, R,
+/// Julia, Node and Lua, and a file that stands behind options of one word.
+[[nodiscard]] std::string missing_file(const std::vector<std::string>& words);
+
 }  // namespace command

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "attempt.hpp"
 #include "command_line.hpp"
@@ -212,8 +214,12 @@ std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& jo
                 problems.push_back({"hard_limit", error.what()});
             }
         }
-        const std::string program = words_for(with_split_batch(job, settings), settings).front();
+        const std::vector<std::string> words = words_for(with_split_batch(job, settings), settings);
+        const std::string& program = words.front();
         if (!can_be_started(program)) problems.push_back({"arguments", "the program '" + program + "' is not there, or cannot be started"});
+        if (const std::string file = missing_file(words); !file.empty())
+            problems.push_back({"arguments", "the file '" + file + "', which " + program + " is to run, is not there; a path begins at " +
+                                                 std::filesystem::current_path().string()});
     } catch (const hpo::Error& error) {
         problems.push_back({"arguments", error.what()});
     }

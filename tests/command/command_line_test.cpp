@@ -9,6 +9,21 @@ using Catch::Contains;
 using command::filled;
 using Words = std::vector<std::string>;
 
+TEST_CASE("a file that an interpreter is to run is missed only where it is known to be one") {
+    const auto missing = [](std::vector<std::string> words) { return command::missing_file(words); };
+    CHECK(missing({"python3", "nosuch.py", "--lr", "1"}) == "nosuch.py");
+    CHECK(missing({"/usr/bin/python3.11", "-u", "a/nosuch.py"}) == "a/nosuch.py");
+    CHECK(missing({"bash", "nosuch.sh"}) == "nosuch.sh");
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"python3", "-m", "package.nosuch.py"},
+                                                                                       {"python3", "-c", "nosuch.py"},
+                                                                                       {"python3", "-W", "ignore", "nosuch.py"},
+                                                                                       {"python3"},
+                                                                                       {"sh", "-c", "cd x; python nosuch.py"},
+                                                                                       {"env", "python3", "nosuch.py"},
+                                                                                       {"shuf", "nosuch.sh"}})
+        CHECK(missing(words).empty());
+}
+
 TEST_CASE("the words of a command line are a JSON list of texts") {
     CHECK(command::words_of(R"(["python3", "a b", "{x}", ""])") == Words{"python3", "a b", "{x}", ""});
     for (const char* wrong : {"", "python3 train.py", "{}", "[]", "[\"\"]", "[1]", "[[\"a\"]]", R"(["a\u0000b"])"}) {

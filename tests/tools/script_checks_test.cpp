@@ -159,6 +159,63 @@ TEST_CASE("check and run refuse a store in a folder that cannot be written, and 
     std::filesystem::permissions(workshop.path("ro"), std::filesystem::perms::owner_all);
 }
 
+TEST_CASE("check tells a program's file that is not there, and remarks what a space or a command line leaves out") {
+    const Workshop workshop;
+    const auto check = [&](const std::string& program, const std::string& words, const std::string& space) {
+        workshop.write("s.lua", "local hpo = require 'hpo'\nreturn hpo.study { name = 's', trainer = hpo.command { '" + program + "', " +
+                                    words +
+                                    " },\nobjective = { metric = 'v', direction = 'minimize' }, trials = 3,\nspace = function(trial)\n" +
+                                    space + "\nend }\n");
+        return tune(workshop, {"check", "s.lua"});
+    };
+    const auto missing = check("python3", "'nosuchfile.py', '{z}'", "trial:int('z', 1, 9)");
+    CHECK(missing.status == 2);
+    CHECK_THAT(missing.error, Contains("the file 'nosuchfile.py', which python3 is to run, is not there"));
+    workshop.write("there.py", "");
+    const auto remarked =
+        check("python3", "'there.py', '{z}'",
+              "trial:int('z', 1, 10, { step = 4 })\ntrial:float('f', 0, 1, { step = 0.3 })\ntrial:int('z', 1, 10, { step = 4 })");
+    CHECK(remarked.status == 0);
+    CHECK_THAT(remarked.out, Contains("s.lua:5: trial:int(\"z\"): 10 is never drawn, because step 4 does not divide the range; the largest "
+                                      "value is 9\n"));
+    CHECK_THAT(remarked.out, Contains("s.lua:6: trial:float(\"f\"): 1 is never drawn") && Contains("the largest value is 0.9\n"));
+    CHECK_THAT(remarked.out,
+               Contains("s.lua:7: trial:int(\"z\"): is asked for a second time in one trial; it keeps the value of s.lua:5\n"));
+    CHECK_THAT(remarked.out,
+               Contains("parameter 'f': no word of the command line has {f}, so the program gets it only if it reads HPO_PARAMS"));
+    const auto clean = check("python3", "'there.py', '{z}'", "trial:int('z', 1, 9, { step = 4 })");
+    CHECK(clean.out.find("never drawn") == std::string::npos);
+    CHECK(clean.out.find("HPO_PARAMS") == std::string::npos);
+    const auto environment = check("python3", "'there.py'", "trial:int('z', 1, 9)");  // it reads HPO_PARAMS
+    CHECK(environment.out.find("no word of the command line") == std::string::npos);
+
+    const auto nothing = tune(workshop, {"check", "nosuch.lua"});
+    CHECK(nothing.status == 2);
+    CHECK(nothing.error == "hpo-tune: error: nosuch.lua: cannot be read; expected a study script (a Lua file)\n");
+}
+
+TEST_CASE("the mistakes of a script are told with file, line and what to write instead") {
+    const Workshop workshop;
+    const auto error_of = [&](const std::string& space, const std::string& more = "") {
+        write_study(workshop, space, more);
+        return refusal(workshop);
+    };
+    CHECK_THAT(error_of("trial:float('x', 0, 1)\ntrial:require()"),
+               Contains("s.lua:7: trial:require: got no condition; expected trial:require(CONDITION, \"reason\")"));
+    CHECK_THAT(
+        error_of("if trial:float('x', 0, 1) > 0.5 then\ntrial:categorical('y', { 1, 2 })\nelse\ntrial:categorical('y', { 1, 3 })\nend"),
+        Contains("trial:categorical(\"y\"): got one of 1, ") && Contains("asks for it as one of 1, ") &&
+            Contains("expected one distribution for each name; narrow it with min, max or only, or give it another name"));
+    CHECK_THAT(error_of("trial:float('x', 0, 1)", "\nfix = { x = 7 },"),
+               Contains("s.lua:5: fix: fixed parameter 'x': got 7; expected float [0, 1]"));
+    CHECK_THAT(error_of("trial:float('x', 0, 1)", "\non_failure = function() return 'no' end,"),
+               Contains("s.lua:5: on_failure: got a string for the answer; expected hpo.retry { ... }"));
+    workshop.write("s.lua", "local hpo = require 'hpo'\nreturn hpo.study { name = 's', trainer = hpo.command \"python3 t.py {x}\" }");
+    CHECK_THAT(refusal(workshop),
+               Contains("s.lua:2: hpo.command: got a text for the command line; expected a list of its words: { \"python3\", \"t.py\", "
+                        "\"{x}\" }"));
+}
+
 TEST_CASE("the script and the command line refuse the same values") {
     const Workshop workshop;
     write_study(workshop, point);

@@ -107,8 +107,14 @@ int with_reason(lua_State* L, const char* action);
 inline int prune(lua_State* L) { return with_reason(L, "prune"); }
 inline int fail(lua_State* L) { return with_reason(L, "fail"); }
 
-/// The answer that the rule `name` returned. Returns nullopt for nil and false. A retry that changes nothing has a note with its place.
-std::optional<Recovery> read(lua_State* L, int index, const char* name, const FailedAttempt& failed);
+/// A rule of the script: "on_oom", and where its function begins.
+struct Rule {
+    const char* name;
+    std::string place;
+};
+
+/// The answer that the rule returned. Returns nullopt for nil and false. A retry that changes nothing has a note with its place.
+std::optional<Recovery> read(lua_State* L, int index, const Rule& rule, const FailedAttempt& failed);
 
 }  // namespace hpo::script::recovery_answer
 

@@ -46,6 +46,9 @@ public:
         return [runtime = runtime_](SpaceTrial& trial) { runtime->ask(trial); };
     }
 
+    /// What a person should know of the space, as far as it has been asked (TrialApi::remarks).
+    [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return runtime_->remarks(); }
+
     /// The answer of on_oom (for memory failures), else that of on_failure. Returns nullopt if neither answers. Throws Error{Errc::script}
     /// if a rule itself fails.
     [[nodiscard]] std::optional<Recovery> answer(const FailedAttempt& failed) const { return runtime_->answer(failed); }
@@ -60,6 +63,7 @@ private:
         void ask(SpaceTrial& trial);
 
         std::optional<Recovery> answer(const FailedAttempt& failed);
+        [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return trial_.remarks(); }
 
         StudyDescription study;
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "hpo/script/read_only.hpp"
 #include "hpo/space/space_trial.hpp"
@@ -37,6 +41,10 @@ public:
     /// Pushes the trial object of the current scope.
     void push(lua_State* L, const ParamSet& params) const;
 
+    /// What a person should know of the questions so far, each once: an end of a range that is never drawn, a parameter that is asked for
+    /// twice in one trial.
+    [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return remarks_; }
+
 private:
     static constexpr const char* type_name = "hpo.trial";
     static constexpr const char* params_type = "trial.params";
@@ -62,6 +70,18 @@ private:
     /// host.
     template <class Ask>
     static void ask(lua_State* L, Ask&& work);
+
+    /// The latest question for a parameter.
+    struct Asked {
+        std::shared_ptr<const Distribution> distribution;
+        std::string place;
+        std::uint64_t generation = 0;  ///< of the trial
+    };
+    /// Compares the question with earlier ones for the parameter. Raises an error if a study cannot have both.
+    static void see(lua_State* L, const Question& asked);
+    /// Remarks an end of the range, `high`, that the step leaves out.
+    void see_grid(lua_State* L, const Question& asked, double high);
+    void remark(std::string text);
 
     /// Stores the value on top of the stack in trial.params and returns it.
     static int answer(lua_State* L, const std::string& name);
@@ -95,6 +115,8 @@ private:
     std::size_t choice_bytes_ = 0;
     SpaceTrial* space_ = nullptr;
     std::int64_t number_ = 0;
+    std::unordered_map<std::string, Asked> asked_;
+    std::vector<std::string> remarks_;
 };
 
 }  // namespace hpo::script

@@ -126,7 +126,14 @@ void find_problems(Settings& settings, Findings& findings) {
     problems.guard([&] {
         if (device_capacity(settings, device)) require_usable_ledger(settings);
     });
-    if (!problems.guard([&] { require_fixed(settings); })) return;
+    const auto with_place = [&](const auto& work) {
+        try {
+            work();
+        } catch (const Error& error) {
+            throw placed_fixed(settings, error);
+        }
+    };
+    if (!problems.guard([&] { with_place([&] { require_fixed(settings); }); })) return;
     problems.guard([&] { drawn = draw_proposals(settings); });
     if (drawn.empty()) return;
     problems.guard([&] { require_same_parameters(stored, drawn); });
@@ -142,6 +149,8 @@ void find_problems(Settings& settings, Findings& findings) {
         for (const std::string& problem : *found) problems.add(problem);
     }
     for (const std::string& remark : rules.idle) findings.remarks.add(remark);
+    for (const std::string& remark : settings.probe_remarks()) findings.remarks.add(remark);
+    for (const std::string& remark : unused_parameters(settings, *info, drawn)) findings.remarks.add(remark);
     // With names in order, the trainer can look for itself.
     if (!problems.list().empty()) return;
     problems.guard([&] {
@@ -156,6 +165,7 @@ int check(const StudyArguments& arguments, bool as_json) {
     const Lines& problems = findings.problems;
     std::optional<Settings> settings;
     if (findings.problems.guard([&] { settings.emplace(arguments); })) find_problems(*settings, findings);
+    else if (!as_json && !std::filesystem::exists(arguments.script)) throw Error{Errc::script, problems.list().front()};
     const bool good = problems.list().empty();
     if (as_json) {
         tools::print({{"script", arguments.script},

@@ -222,6 +222,18 @@ Error named_by_option(const Settings& settings, const Error& error) {
     return {error.code(), text};
 }
 
+Error placed_fixed(const Settings& settings, const Error& error) {
+    const std::string text = error.what();
+    for (const auto& [name, value] : settings.fixed()) {
+        if (!text.starts_with("fixed parameter '" + name + "'")) continue;
+        if (is_fixed_by_option(settings, name)) return {error.code(), "--fix: " + text};
+        const auto& places = settings.description().places;
+        const auto found = places.find("fix");
+        return {error.code(), (found == places.end() ? settings.arguments().script : found->second) + ": fix: " + text};
+    }
+    return error;
+}
+
 void note_unused_fixed(const Settings& settings, const ParamSet& params) {
     for (const auto& [name, value] : settings.fixed()) {
         if (!params.find(name)) std::cerr << "hpo-tune: note: --fix " << name << ": the space does not ask for it under these values\n";

@@ -27,6 +27,9 @@ void require_fixed(const Settings& settings);
 /// An error about a fixed parameter, with `--fix` in the place of its words where the parameter comes from there.
 [[nodiscard]] Error named_by_option(const Settings& settings, const Error& error);
 
+/// The same with the place that fixes the parameter before its words: --fix, or the line of the script.
+[[nodiscard]] Error placed_fixed(const Settings& settings, const Error& error);
+
 /// Notes, on standard error, the fixed parameters that a configuration does not have.
 void note_unused_fixed(const Settings& settings, const ParamSet& params);
 

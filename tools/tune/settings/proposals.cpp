@@ -2,6 +2,7 @@
 #include "tune/settings/proposals.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <set>
@@ -135,6 +136,31 @@ std::vector<std::string> unsuitable_parameters(const Settings& settings, const T
         const std::string all = problem.text.ends_with(" more") ? ": hpo-tune policies trainer" : "";
         texts.push_back(trainer_place(settings, info) + problem.text + all + share);
     }
+    return texts;
+}
+
+std::vector<std::string> unused_parameters(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
+    const auto& options = settings.description().trainer_options;
+    const auto arguments = options.find("arguments");
+    if (info.name != "command" || arguments == options.end() || settings.description().asks_while_running) return {};
+    const std::string words = display_text(arguments->second);
+    std::set<std::string> unused;
+    bool uses_any = false;
+    const auto is_split = [&](const std::string& name) {
+        return std::ranges::any_of(std::array{"batch", "micro_batch", "accumulate"}, [&](const char* split) {
+            const auto given = options.find(split);
+            return given != options.end() && given->second == Value{name};
+        });
+    };
+    for (const auto& [name, distribution] : distributions_in_words(proposals)) {
+        if (words.find("{" + name + "}") != std::string::npos) uses_any = true;
+        else if (!is_split(name)) unused.insert(name);
+    }
+    if (!uses_any) return {};  // the program reads HPO_PARAMS
+    std::vector<std::string> texts;
+    for (const std::string& name : unused)
+        texts.push_back(trainer_place(settings, info) + "parameter '" + name + "': no word of the command line has {" + name +
+                        "}, so the program gets it only if it reads HPO_PARAMS");
     return texts;
 }
 

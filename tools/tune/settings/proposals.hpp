@@ -28,6 +28,10 @@ namespace hpo::tune {
 [[nodiscard]] std::vector<std::string> unsuitable_parameters(const Settings& settings, const TrainerInfo& info,
                                                              const std::vector<ParamSet>& proposals);
 
+/// Parameters of proposals that no word of a program's command line has, while others are there as {NAME}. One line for each.
+[[nodiscard]] std::vector<std::string> unused_parameters(const Settings& settings, const TrainerInfo& info,
+                                                         const std::vector<ParamSet>& proposals);
+
 /// What the trainer's own list says against parameters that a rule has changed; nothing: it takes them.
 [[nodiscard]] std::optional<std::string> unsuitable_change(const Settings& settings, const TrainerInfo& info, const ParamSet& changed);
 

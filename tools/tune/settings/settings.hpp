@@ -71,6 +71,8 @@ public:
     [[nodiscard]] const script::StudyScript& script() const noexcept { return script_; }
     /// The space of a copy of the script that prints nothing, for looking at proposals before there are trials.
     [[nodiscard]] Space probe_space() const { return silent_.space(); }
+    /// What a person should know of the space, as far as probe_space was asked.
+    [[nodiscard]] const std::vector<std::string>& probe_remarks() const { return silent_.remarks(); }
     /// The script loaded anew, silent: what is asked of it leaves the study's own untouched.
     [[nodiscard]] script::StudyScript fresh_script() const;
     [[nodiscard]] const script::StudyDescription& description() const noexcept { return typed_ ? *typed_ : script_.description(); }

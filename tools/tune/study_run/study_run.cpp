@@ -175,7 +175,11 @@ void StudyRun::try_out_script() {
         }
         return;
     }
-    require_fixed(settings_);
+    try {
+        require_fixed(settings_);
+    } catch (const Error& error) {
+        throw placed_fixed(settings_, error);
+    }
     proposals_ = draw_proposals(settings_);
     for (const std::string& name : never_asked(settings_, proposals_)) {
         note("fixed parameter '" + name + "': the space has not asked for it in " + std::to_string(proposals_.size()) + " proposals");

@@ -271,11 +271,17 @@ HPO_INLINE int with_reason(lua_State* L, const char* action) {
     return tagged(L, action);
 }
 
-HPO_INLINE std::optional<Recovery> read(lua_State* L, int index, const char* name, const FailedAttempt& failed) {
+HPO_INLINE std::optional<Recovery> read(lua_State* L, int index, const Rule& rule, const FailedAttempt& failed) {
+    const char* const name = rule.name;
+    const auto raise_at = [&](const std::string& text) {  // the rule is over, so the stack does not show its place
+        lua_pushlstring(L, text.data(), text.size());
+        lua_error(L);
+    };
     index = lua_absindex(L, index);
     if (lua_toboolean(L, index) == 0) return std::nullopt;
     if (!luaL_testudata(L, index, answer_type)) {
-        raise_wrong_type(L, index, name, "the answer", "hpo.retry { ... }, hpo.prune \"reason\", hpo.fail \"reason\" or nil");
+        raise_at(rule.place + ": " + name + ": got " + type_text(L, index) +
+                 " for the answer; expected hpo.retry { ... }, hpo.prune \"reason\", hpo.fail \"reason\" or nil");
     }
     read_only::push_table(L, index);
     lua_rawgeti(L, -1, 1);
@@ -298,8 +304,7 @@ HPO_INLINE std::optional<Recovery> read(lua_State* L, int index, const char* nam
                                      std::to_string(earlier->index + 1) +
                                      (micro ? " (micro-batch " + std::to_string(*micro) + ")" : std::string{}) +
                                      ", which ran out of memory; expected a plan that was not tried, such as a smaller micro-batch";
-            lua_pushlstring(L, text.data(), text.size());
-            lua_error(L);
+            raise_at(text);
         }
     } else {
         recovery.action = action == "prune" ? Recovery::Action::prune : Recovery::Action::fail;

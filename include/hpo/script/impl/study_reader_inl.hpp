@@ -150,6 +150,7 @@ HPO_INLINE void run_options(lua_State* L, const Fields& fields, StudyDescription
     }
     if (fields.push("fix")) {
         const AtMember at{L, "fix"};
+        study.places.emplace("fix", LuaState::of(L).place(L));
         const int table = lua_gettop(L);
         if (lua_type(L, table) != LUA_TTABLE) raise_wrong_type(L, table, context, "fix", "a table such as { [\"optim.lr\"] = 0.1 }");
         for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {

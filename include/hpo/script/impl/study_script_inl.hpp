@@ -109,11 +109,16 @@ HPO_INLINE std::optional<Recovery> StudyScript::Runtime::run_rule(int rule, cons
     call([&](lua_State* L) {
         const TrialApi::Scope scope{trial_, nullptr, failed.trial.number};
         lua_rawgeti(L, LUA_REGISTRYINDEX, rule);
+        lua_Debug function{};
+        lua_pushvalue(L, -1);
+        lua_getinfo(L, ">S", &function);
+        const std::string file = function.source[0] == '@' ? function.source + 1 : chunk();  // the script, or one that it requires
+        const std::string place = function.linedefined > 0 ? file + ":" + std::to_string(function.linedefined) : file;
         trial_.push(L, params_of(failed.trial, failed.attempt));
         recovery_answer::push_failure(L, failed);
         recovery_answer::push_plan(L, failed.attempt.plan);
         lua_call(L, 3, 1);
-        recovery = recovery_answer::read(L, -1, name, failed);
+        recovery = recovery_answer::read(L, -1, {.name = name, .place = place}, failed);
     });
     return recovery;
 }
@@ -229,6 +234,17 @@ HPO_INLINE std::optional<Value> StudyScript::Runtime::parse(std::string_view tex
     return std::nullopt;
 }
 
+/// The words of a command line, each in quotes, as a Lua list has them.
+[[nodiscard]] HPO_INLINE std::string quoted_words(std::string_view line) {
+    std::string text;
+    for (std::size_t at = 0; at < line.size() && text.size() < 200;) {
+        const std::size_t end = std::min(line.find(' ', at), line.size());
+        if (end > at) text += (text.empty() ? "" : ", ") + json_quote(line.substr(at, end - at));
+        at = end + 1;
+    }
+    return text;
+}
+
 HPO_INLINE int StudyScript::Runtime::command(lua_State* L) { return command_trainer(L, "hpo.command", "the command line", {}, false); }
 
 HPO_INLINE int StudyScript::Runtime::python(lua_State* L) {
@@ -241,6 +257,9 @@ HPO_INLINE int StudyScript::Runtime::python(lua_State* L) {
 
 HPO_INLINE int StudyScript::Runtime::command_trainer(lua_State* L, const char* function, const char* what,
                                                      const std::vector<std::string>& first_words, bool optimizes) {
+    if (lua_type(L, 1) == LUA_TSTRING)
+        raise(L, std::string{function} + ": got a text for " + what + "; expected a list of its words: { " +
+                     quoted_words(lua_tostring(L, 1)) + " }");
     if (lua_type(L, 1) != LUA_TTABLE) (void)require_list(L, 1, function, what);
     lua_settop(L, 1);
     constexpr int words = 2, trainer = 3;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -117,6 +119,8 @@ HPO_INLINE int TrialApi::suggest_float(lua_State* L) {
     }
     double value = 0;
     ask(L, [&] { value = asked.space.suggest_float(asked.name, low, high, options); });
+    if (options.step) self(L).see_grid(L, asked, high);
+    see(L, asked);
     lua_pushnumber(L, value);
     return answer(L, asked.name);
 }
@@ -133,6 +137,8 @@ HPO_INLINE int TrialApi::suggest_int(lua_State* L) {
     }
     std::int64_t value = 0;
     ask(L, [&] { value = asked.space.suggest_int(asked.name, low, high, options); });
+    self(L).see_grid(L, asked, static_cast<double>(high));
+    see(L, asked);
     lua_pushinteger(L, value);
     return answer(L, asked.name);
 }
@@ -158,12 +164,46 @@ HPO_INLINE int TrialApi::suggest_categorical(lua_State* L) {
     }
     Value value;
     ask(L, [&] { value = asked.space.suggest_categorical(asked.name, std::move(choices), options); });
+    see(L, asked);
     push_value(L, value);
     return answer(L, asked.name);
 }
 
+HPO_INLINE void TrialApi::see(lua_State* L, const Question& asked) {
+    TrialApi& api = self(L);
+    const std::shared_ptr<const Distribution>& distribution = asked.space.params().find(asked.name)->distribution;
+    const std::string place = LuaState::of(L).place(L);
+    if (api.asked_.size() >= 10 * max_parameters) return;  // each trial asks for others
+    const auto [at, is_new] = api.asked_.try_emplace(asked.name, Asked{distribution, place, api.generation_});
+    if (is_new) return;
+    Asked& before = at->second;
+    if (before.distribution != distribution && !compatible(*before.distribution, *distribution))
+        raise(L, asked.place + ": got " + describe(*distribution) + ", and " + before.place + " asks for it as " +
+                     describe(*before.distribution) +
+                     "; expected one distribution for each name; narrow it with min, max or only, or give it another name");
+    if (before.generation == api.generation_)
+        api.remark(place + ": " + asked.place + ": is asked for a second time in one trial; it keeps the value of " + before.place);
+    before = {distribution, place, api.generation_};
+}
+
+HPO_INLINE void TrialApi::see_grid(lua_State* L, const Question& asked, double high) {
+    const Distribution& distribution = *asked.space.params().find(asked.name)->distribution;
+    const auto* whole = get_if<IntDistribution>(&distribution);
+    const auto* real = get_if<FloatDistribution>(&distribution);
+    const double last = whole ? static_cast<double>(whole->high) : real ? real->high : high;
+    if (!(last < high)) return;
+    const double step = whole ? static_cast<double>(whole->step) : real->step.value_or(0);
+    remark(LuaState::of(L).place(L) + ": " + asked.place + ": " + display_text(high) + " is never drawn, because step " +
+           display_text(step) + " does not divide the range; the largest value is " + display_text(last));
+}
+
+HPO_INLINE void TrialApi::remark(std::string text) {
+    if (std::ranges::find(remarks_, text) == remarks_.end() && remarks_.size() < max_parameters) remarks_.push_back(std::move(text));
+}
+
 HPO_INLINE int TrialApi::require(lua_State* L) {
     const TrialApi& api = open_trial(L, "require");
+    if (lua_isnone(L, 2)) raise(L, "trial:require: got no condition; expected trial:require(CONDITION, \"reason\")");
     const std::string reason = lua_isnoneornil(L, 3) ? "a requirement does not hold" : require_text(L, 3, "trial:require", "the reason");
     if (lua_toboolean(L, 2) != 0) return 0;
     const std::string placed = LuaState::of(L).place(L) + ": " + reason;

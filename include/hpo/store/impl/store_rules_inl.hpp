@@ -24,7 +24,7 @@ HPO_INLINE void require_same_directions(std::string_view place, const Study& stu
         return join_names(names);
     };
     throw bad_value(std::string{place} + ", study '" + study.name + "'", "directions " + words(asked),
-                    "the stored ones: " + words(study.directions));
+                    "the stored ones: " + words(study.directions) + "; for others, begin a study of another name");
 }
 
 HPO_INLINE void require_new_study(std::string_view place, std::string_view name, std::span<const Direction> directions) {

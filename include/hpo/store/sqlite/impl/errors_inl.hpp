@@ -20,7 +20,7 @@ inline std::string no_database_text(const std::string& path) {
     file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
     beginning.resize(static_cast<std::size_t>(file.gcount()));
     if (!beginning.starts_with('{') || beginning.substr(0, beginning.find('\n')).find("\"op_code\"") == std::string::npos)
-        return "is not an SQLite database; expected a file written by hpo or Optuna";
+        return "is not an SQLite database; expected a file written by hpo or Optuna, or a new one";
     return "is a journal of Optuna, and not an SQLite database; what hpo-tune has run is also in its store; copy a study of the journal "
            "to a file with: python3 -c \"import optuna; from optuna.storages import JournalStorage, journal; "
            "optuna.copy_study(from_study_name='NAME', from_storage=JournalStorage(journal.JournalFileBackend('" +

@@ -31,7 +31,7 @@ HPO_INLINE OptunaShape read_shape(Connection& connection) {
         return shape;
     }
     if (!names.contains("studies") || !names.contains("trials") || !names.contains("version_info")) {
-        refuse("is an SQLite database of another program; expected one written by hpo or Optuna");
+        refuse("is an SQLite database of another program; expected one written by hpo or Optuna, or a new file");
     }
     shape.library_version = first_text("SELECT library_version FROM version_info");
     if (names.contains("alembic_version")) shape.revision = first_text("SELECT version_num FROM alembic_version");
