@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "hpo/core/json_string.hpp"
+#include "hpo/base/json_string.hpp"
 #include "hpo/core/trial.hpp"
 
 namespace hpo {

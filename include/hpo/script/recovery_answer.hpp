@@ -93,11 +93,6 @@ void change_param(lua_State* L, const std::string& place, const std::string& nam
 /// Reads `wait`, `timeout` and `interval`. What is left out is as in the ladder's rung `wait`.
 void read_wait(lua_State* L, const Fields& given, const std::string& place, Recovery& recovery);
 
-/// True if a retry would run as the failed attempt did, or waits for memory that the device does not have. A device that the run does not
-/// have is no change. False after a crash, because the process is another then, and if the retry goes on from a checkpoint, unless the
-/// retry asks for such a device.
-[[nodiscard]] bool changes_nothing(const FailedAttempt& failed, const Recovery& retry);
-
 /// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan. Without an attempt, the table is only checked.
 void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed);
 

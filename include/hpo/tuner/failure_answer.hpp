@@ -7,7 +7,6 @@
 
 #include "hpo/recovery/concept.hpp"
 #include "hpo/tuner/devices/reservation.hpp"
-#include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tuner {

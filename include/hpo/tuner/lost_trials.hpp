@@ -13,8 +13,11 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/devices/devices.hpp"
 #include "hpo/tuner/enqueued.hpp"
+#include "hpo/tuner/failure_answer.hpp"
 #include "hpo/tuner/options.hpp"
+#include "hpo/tuner/waiting_retry.hpp"
 
 namespace hpo::tuner {
 
@@ -87,11 +90,12 @@ public:
 
     struct Begun {
         std::int64_t number = -1;
-        std::optional<Attempt> attempt{};  ///< to be started; nullopt if the lost trial was never launched: propose a new attempt
+        std::optional<WaitingAttempt> attempt{};  ///< to be started; nullopt if the lost trial was never launched: propose a new attempt
     };
-    /// Begins a trial in place of a lost one. Returns nullopt if no lost trial can be run again, or if no trial is wanted.
-    template <Sampler S>
-    [[nodiscard]] std::optional<Begun> take_over(S& sampler, const Bookkeeping::Wanted& wanted) {
+    /// Begins a trial in place of a lost one. If the last attempt of that one had failed, and its process was gone before the retry,
+    /// `recovery` is asked about it. Returns nullopt if no lost trial can be run again, or if no trial is wanted.
+    template <Sampler S, RecoveryPolicy R>
+    [[nodiscard]] std::optional<Begun> take_over(S& sampler, const R& recovery, Devices& devices, const Bookkeeping::Wanted& wanted) {
         if (!books_.may_begin(wanted)) return std::nullopt;
         for (const std::int64_t number : books_.left_behind()) {
             if (std::find(left_alone_.begin(), left_alone_.end(), number) != left_alone_.end()) continue;
@@ -113,7 +117,18 @@ public:
             if (obstacle && !step) observer_.begins_anew(lost, *obstacle);
             observer_.goes_on(books_.trial(*begun), lost);
             if (lost.attempts.empty()) return Begun{*begun};
-            return Begun{*begun, continued(lost.attempts.back(), step)};
+            const Attempt& last = lost.attempts.back();
+            WaitingAttempt next{.number = *begun, .attempt = continued(last, step)};
+            if (!last.failure || last.failure->kind == FailureKind::lost_worker) return Begun{*begun, std::move(next)};
+            FailureAnswer answer = answer_of(recovery,
+                                             FailedAttempt{lost, last, *last.failure, books_.history(), &options_.refuses_plan,
+                                                           devices.others_usable(last.plan.device), devices.names()},
+                                             std::nullopt, options_);
+            // Its plan is not known to fail. Reports that were taken over need the parameters that they were made with.
+            if (!answer.is_retry() || (step && !resumed_by(answer.recovery, last))) return Begun{*begun, std::move(next)};
+            next = waiting_retry(*begun, last, std::move(next.attempt), std::move(answer.recovery), options_);
+            next.attempt.plan.device.clear();  // this run may have others
+            return Begun{*begun, std::move(next)};
         }
         return std::nullopt;
     }
@@ -135,22 +150,6 @@ private:
     std::vector<std::int64_t> left_alone_;  ///< lost trials that cannot be run again in this process
     bool told_of_others_ = false;           ///< that they run the missing trials
 };
-
-/// True if an attempt that should go on from a checkpoint failed before its first report. The checkpoint may be damaged, or another program
-/// may have written it.
-[[nodiscard]] inline bool failed_to_go_on(const Trial& trial, const Attempt& attempt) {
-    return attempt.resumed_step && attempt.failure && may_hide_cause(attempt.failure->kind) &&
-           trial.intermediate.upper_bound(*attempt.resumed_step) == trial.intermediate.end();
-}
-
-/// The answer to such a failure: the same attempt again, from the beginning.
-[[nodiscard]] Recovery begin_anew(const Attempt& attempt);
-
-/// The checkpoint step that a retry goes on from. Returns nullopt if there is no checkpoint, or if the parameters change.
-[[nodiscard]] inline std::optional<std::int64_t> resumed_by(const Recovery& recovery, const Attempt& failed) {
-    if (recovery.params || failed.changed_params) return std::nullopt;
-    return failed.checkpoint_step ? failed.checkpoint_step : failed.resumed_step;
-}
 
 }  // namespace hpo::tuner
 

@@ -17,8 +17,8 @@
 #include "hpo/core/value.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/store/store.hpp"
-#include "hpo/tuner/attempt_wait.hpp"
 #include "hpo/tuner/breaker.hpp"
+#include "hpo/tuner/devices/attempt_wait.hpp"
 
 namespace hpo {
 

@@ -99,29 +99,12 @@ private:
     }
     /// Begins a trial in place of a lost one. Returns false if there is none.
     bool go_on_with_lost() {
-        auto begun = lost_trials_.take_over(policies_.sampler, wanted());
+        auto begun = lost_trials_.take_over(policies_.sampler, policies_.recovery, devices_, wanted());
         if (!begun) return false;
         running_.push_back(begun->number);
-        if (begun->attempt) go_on(recovered(begun->number, std::move(*begun->attempt)));
+        if (begun->attempt) go_on(*std::move(begun->attempt));
         else propose(begun->number);
         return true;
-    }
-    /// The attempt with which a trial goes on in place of a lost one. If the last attempt of the lost trial had failed, and the process was
-    /// gone before the retry, the recovery policy is asked again: its plan is not known to fail.
-    WaitingAttempt recovered(std::int64_t number, Attempt attempt) {
-        const Trial& lost = books_.trial(retry_history(books_.trial(number)).back());
-        const Attempt& last = lost.attempts.back();
-        if (!last.failure || last.failure->kind == FailureKind::lost_worker) return {number, std::move(attempt)};
-        FailureAnswer answer = answer_of(policies_.recovery,
-                                         FailedAttempt{lost, last, *last.failure, books_.history(), &options_.refuses_plan,
-                                                       devices_.others_usable(last.plan.device), devices_.names()},
-                                         std::nullopt, options_);
-        const bool keeps_reports = resumed_by(answer.recovery, last).has_value() || !attempt.resumed_step;
-        if (!answer.is_retry() || !keeps_reports) return {number, std::move(attempt)};
-        attempt.changed_params.reset();
-        WaitingAttempt retry = waiting_retry(number, last, std::move(attempt), std::move(answer.recovery), options_);
-        retry.attempt.plan.device.clear();  // this run may have others
-        return retry;
     }
 
     bool check_stop() { return stopping_ = stopping_ || (options_.stop_requested && options_.stop_requested()); }
@@ -186,12 +169,8 @@ private:
     }
 
     void start(WaitingAttempt attempt) {
-        SessionDevice& device = devices_.of(attempt.attempt.plan.device);
-        const bool is_slot_free = device.what.executor.free_slots() > 0;
-        const WaitingAttempt chosen = attempt;
-        if (auto admitted = device.reservations.admit(std::move(attempt), is_slot_free)) submit(*std::move(admitted));
-        else if (!Replays::is_replay(chosen.number))
-            observer_.attempt_waits(books_.trial(chosen.number), chosen.attempt, chosen.wait(is_slot_free));
+        const Trial* const trial = Replays::is_replay(attempt.number) ? nullptr : &books_.trial(attempt.number);
+        if (auto admitted = devices_.admit(std::move(attempt), trial, observer_)) submit(*std::move(admitted));
     }
     /// Starts an attempt that waited for memory, if there is memory for it now. Returns false if none could start.
     bool start_held_back() {

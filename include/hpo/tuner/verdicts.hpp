@@ -48,6 +48,22 @@ inline constexpr const char* given_up = "given up after ";
 /// refuses the plan or the parameters.
 void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOptions& options);
 
+/// True if an attempt that should go on from a checkpoint failed before its first report. The checkpoint may be damaged, or another program
+/// may have written it.
+[[nodiscard]] inline bool failed_to_go_on(const Trial& trial, const Attempt& attempt) {
+    return attempt.resumed_step && attempt.failure && may_hide_cause(attempt.failure->kind) &&
+           trial.intermediate.upper_bound(*attempt.resumed_step) == trial.intermediate.end();
+}
+
+/// The answer to such a failure: the same attempt again, from the beginning.
+[[nodiscard]] Recovery begin_anew(const Attempt& attempt);
+
+/// The checkpoint step that a retry goes on from. Returns nullopt if there is no checkpoint, or if the parameters change.
+[[nodiscard]] inline std::optional<std::int64_t> resumed_by(const Recovery& recovery, const Attempt& failed) {
+    if (recovery.params || failed.changed_params) return std::nullopt;
+    return failed.checkpoint_step ? failed.checkpoint_step : failed.resumed_step;
+}
+
 /// Gives a finished trial that did not fail its memory constraint, peak / capacity - 1. It is at most 0, so the trial is feasible.
 void settle_feasible(Trial& trial, std::optional<std::int64_t> capacity_bytes);
 

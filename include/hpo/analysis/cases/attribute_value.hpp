@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/base/json_string.hpp"
 #include "hpo/core/attributes.hpp"
-#include "hpo/core/json_string.hpp"
 
 namespace hpo::analysis::inline cases {
 

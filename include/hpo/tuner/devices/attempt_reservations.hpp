@@ -15,7 +15,7 @@
 #include "hpo/base/time.hpp"
 #include "hpo/core/reservations.hpp"
 #include "hpo/core/trial.hpp"
-#include "hpo/tuner/attempt_wait.hpp"
+#include "hpo/tuner/devices/attempt_wait.hpp"
 
 namespace hpo::tuner::inline devices {
 

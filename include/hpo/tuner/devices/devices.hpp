@@ -93,6 +93,9 @@ public:
         for (SessionDevice& device : devices_) device.reservations.take_waiting(taken, is_wanted);
         return taken;
     }
+    /// Admits an attempt to the device of its plan. If it has to wait there, tells the observer what for, unless `trial` is null, and
+    /// returns nullopt.
+    [[nodiscard]] std::optional<WaitingAttempt> admit(WaitingAttempt attempt, const Trial* trial, TuneObserver& observer);
     /// An attempt that waited for memory, if there is memory and a worker for it now.
     [[nodiscard]] std::optional<WaitingAttempt> start_held_back();
     /// Releases the trial's reservation on whatever device has it. Returns its bytes.

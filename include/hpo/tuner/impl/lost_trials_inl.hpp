@@ -67,11 +67,4 @@ HPO_INLINE void give_up(std::int64_t number, Bookkeeping& books) {
     }
 }
 
-HPO_INLINE Recovery begin_anew(const Attempt& attempt) {
-    return {.action = Recovery::Action::retry,
-            .plan = attempt.plan,
-            .params = attempt.changed_params,
-            .reason = "cannot go on from the checkpoint of step " + std::to_string(*attempt.resumed_step) + ": begun again at step 0"};
-}
-
 }  // namespace hpo::tuner

@@ -108,6 +108,13 @@ HPO_INLINE void bound_retry(Recovery& recovery, const Attempt& attempt, const Tu
     else if (attempt.index + 1 >= options.max_attempts) refuse(given_up + std::to_string(options.max_attempts) + " attempts");
 }
 
+HPO_INLINE Recovery begin_anew(const Attempt& attempt) {
+    return {.action = Recovery::Action::retry,
+            .plan = attempt.plan,
+            .params = attempt.changed_params,
+            .reason = "cannot go on from the checkpoint of step " + std::to_string(*attempt.resumed_step) + ": begun again at step 0"};
+}
+
 HPO_INLINE void settle_feasible(Trial& trial, std::optional<std::int64_t> capacity_bytes) {
     if (!capacity_bytes || *capacity_bytes <= 0 || trial.constraints.contains(memory_constraint)) return;
     std::optional<std::int64_t> peak;

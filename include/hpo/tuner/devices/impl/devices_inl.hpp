@@ -164,6 +164,15 @@ HPO_INLINE std::vector<WaitingAttempt> Devices::see(const Attempt& attempt, Tune
     return device.reservations.take_waiting();
 }
 
+HPO_INLINE std::optional<WaitingAttempt> Devices::admit(WaitingAttempt attempt, const Trial* trial, TuneObserver& observer) {
+    SessionDevice& device = of(attempt.attempt.plan.device);
+    const bool is_slot_free = device.what.executor.free_slots() > 0;
+    const WaitingAttempt chosen = attempt;
+    auto admitted = device.reservations.admit(std::move(attempt), is_slot_free);
+    if (!admitted && trial) observer.attempt_waits(*trial, chosen.attempt, chosen.wait(is_slot_free));
+    return admitted;
+}
+
 HPO_INLINE std::optional<WaitingAttempt> Devices::start_held_back() {
     for (SessionDevice& device : devices_) {
         if (device.what.executor.free_slots() == 0) continue;

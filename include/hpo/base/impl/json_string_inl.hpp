@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "hpo/base/inline.hpp"
-#include "hpo/core/json_string.hpp"
+#include "hpo/base/json_string.hpp"
 
 namespace hpo::detail {
 

@@ -13,5 +13,5 @@ namespace hpo {
 }  // namespace hpo
 
 #ifndef HPO_COMPILED
-#include "hpo/core/impl/json_string_inl.hpp"
+#include "hpo/base/impl/json_string_inl.hpp"
 #endif
