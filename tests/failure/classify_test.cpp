@@ -165,6 +165,7 @@ TEST_CASE("how a process ended says as much as its words") {
     CHECK(segv.kind == FailureKind::crash);
     CHECK(segv.signal == 11);
     CHECK(segv.message == "the process was ended by SIGSEGV");
+    CHECK(classify_exit({.exit_status = 159, .signal = {}, .last_words = ""}).message == "the process was ended by SIGSYS");
     CHECK(segv.traceback == "loading\n");
 
     CHECK(classify_exit({.exit_status = 137, .signal = {}, .last_words = ""}).kind == FailureKind::crash);

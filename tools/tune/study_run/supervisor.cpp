@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "hpo/base/error.hpp"
+#include "hpo/base/signal_name.hpp"
 #include "hpo/base/time.hpp"
 #include "support/text.hpp"
 #include "tune/study_run/interrupts.hpp"
@@ -23,11 +24,6 @@ namespace hpo::tune {
 namespace {
 
 constexpr int cannot_start_status = 127;
-
-std::string signal_name(int number) {
-    const char* const name = ::sigabbrev_np(number);
-    return name ? "SIG" + std::string{name} : "signal " + std::to_string(number);
-}
 
 /// One for each finished trial.
 std::int64_t bytes_of(int file) {

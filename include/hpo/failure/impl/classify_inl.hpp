@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstddef>
@@ -13,6 +12,7 @@
 #include <system_error>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/base/signal_name.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/framework_message.hpp"
 #include "hpo/failure/message_families.hpp"
@@ -85,10 +85,6 @@ HPO_INLINE Failure classify_text(const FailureText& text) {
 }
 
 HPO_INLINE Failure classify_exit(const ProcessEnd& end) {
-    static constexpr auto signal_names = std::to_array<std::string_view>(
-        {"",        "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",  "SIGTRAP", "SIGABRT", "SIGBUS",    "SIGFPE",
-         "SIGKILL", "SIGUSR1", "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT", "SIGCHLD",
-         "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG",  "SIGXCPU", "SIGXFSZ"});
     constexpr int aborted = 6;
     constexpr int killed = 9;
     Failure failure = classify_text({.type = {}, .message = end.last_words});
@@ -103,12 +99,9 @@ HPO_INLINE Failure classify_exit(const ProcessEnd& end) {
     const bool words_of_host_memory = failure.kind == FailureKind::host_out_of_memory;
     if (words_explain && (failure.signal != killed || words_of_host_memory)) return failure;
     if (failure.signal) {
-        const auto index = static_cast<std::size_t>(*failure.signal);
-        const std::string name =
-            index < signal_names.size() && index > 0 ? std::string{signal_names[index]} : "signal " + std::to_string(*failure.signal);
         const bool short_of_memory = failure.signal == killed && end.host_memory_was_short.value_or(false);
         failure.kind = short_of_memory ? FailureKind::host_out_of_memory : FailureKind::crash;
-        failure.message = std::string{ended_by_signal} + name;
+        failure.message = std::string{ended_by_signal} + signal_name(*failure.signal);
         if (short_of_memory) failure.message += ", and the kernel counted an out-of-memory kill";
         else if (failure.signal == killed && end.host_memory_was_short)
             failure.message += "; hpo did not send it, and the kernel counted no out-of-memory kill";
