@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,9 +15,9 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <span>
 
 #include "fork_request.hpp"
+#include "hpo/base/after_fork.hpp"
 #include "hpo/base/error.hpp"
 #include "pipes.hpp"
 #include "process_parent.hpp"
@@ -74,60 +73,24 @@ bool read_all(int from, void* data, std::size_t size) {
     return true;
 }
 
-/// Closes the descriptors of these numbers. Linux before 5.9 has no call for it.
-void close_numbers(unsigned first, unsigned last) {
-    if (::syscall(SYS_close_range, first, last, 0) == 0 || errno != ENOSYS) return;
-    ::rlimit most{};
-    ::getrlimit(RLIMIT_NOFILE, &most);
-    for (::rlim_t number = first; number <= last && number < most.rlim_cur; ++number) ::close(static_cast<int>(number));
-}
-
-/// Closes every descriptor but these, which must be sorted.
-void close_all_but(std::span<const int> kept) {
-    unsigned from = 0;
-    for (const int each : kept) {
-        const auto number = static_cast<unsigned>(each);
-        if (number > from) close_numbers(from, number - 1);
-        from = number + 1;
-    }
-    close_numbers(from, ~0U);
-}
-
-struct Directory {  // what the kernel writes for each entry (getdents64)
-    std::uint64_t inode;
-    std::int64_t offset;
-    unsigned short size;
-    unsigned char type;
-    char name[1];
-};
-
 /// Kills every child of this process.
 void kill_children() {
     const int proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (proc < 0) return;
     const pid_t self = ::getpid();
-    alignas(Directory) std::array<char, 16384> entries;
-    for (long got = 0; (got = ::syscall(SYS_getdents64, proc, entries.data(), entries.size())) > 0;) {
-        for (long at = 0; at < got;) {
-            const auto* entry = reinterpret_cast<const Directory*>(entries.data() + at);
-            at += entry->size;
-            if (entry->name[0] < '1' || entry->name[0] > '9') continue;
-            std::array<char, 64> path{};
-            const std::size_t length = ::strlen(entry->name);
-            if (length + 6 > path.size()) continue;
-            ::memcpy(path.data(), entry->name, length);
-            ::memcpy(path.data() + length, "/stat", 6);
-            const int file = ::openat(proc, path.data(), O_RDONLY | O_CLOEXEC);
-            if (file < 0) continue;
-            std::array<char, 256> stat;
-            const ssize_t size = ::read(file, stat.data(), stat.size());
-            ::close(file);
-            if (size <= 0 || parent_in({stat.data(), static_cast<std::size_t>(size)}) != self) continue;
-            pid_t child = 0;
-            for (const char* digit = entry->name; *digit; ++digit) child = child * 10 + (*digit - '0');
-            ::kill(child, SIGKILL);
-        }
-    }
+    hpo::for_each_number_in(proc, [&](const char* name) {
+        std::array<char, 64> path{};
+        const std::size_t length = ::strlen(name);
+        if (length + 6 > path.size()) return;
+        ::memcpy(path.data(), name, length);
+        ::memcpy(path.data() + length, "/stat", 6);
+        const int file = ::openat(proc, path.data(), O_RDONLY | O_CLOEXEC);
+        if (file < 0) return;
+        std::array<char, 256> stat;
+        const ssize_t size = ::read(file, stat.data(), stat.size());
+        ::close(file);
+        if (size > 0 && parent_in({stat.data(), static_cast<std::size_t>(size)}) == self) ::kill(hpo::number_named(name), SIGKILL);
+    });
     ::close(proc);
 }
 
@@ -163,14 +126,15 @@ struct Prepared {
     const int exec_error = ::fcntl(prepared.exec_error, F_DUPFD_CLOEXEC, 100);
     for (int i = 0; i < static_cast<int>(moved.size()); ++i) ::dup2(moved[static_cast<std::size_t>(i)], i);
     const std::array kept{0, 1, 2, report_descriptor, answer_descriptor, exec_error};
-    close_all_but(kept);
-    for (int number = 1; number < NSIG; ++number) {
-        if (number != SIGKILL && number != SIGSTOP) ::signal(number, SIG_DFL);
+    if (hpo::close_all_but(kept)) {
+        for (int number = 1; number < NSIG; ++number) {
+            if (number != SIGKILL && number != SIGSTOP) ::signal(number, SIG_DFL);
+        }
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+        ::execvpe(prepared.words.front(), prepared.words.data(), prepared.environment.data());
     }
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::execvpe(prepared.words.front(), prepared.words.data(), prepared.environment.data());
     const int error = errno;
     write_all(exec_error, &error, sizeof error);
     ::_exit(127);
@@ -199,7 +163,7 @@ struct Prepared {
     }
     std::array kept{news, life, signals};
     std::sort(kept.begin(), kept.end());
-    close_all_but(kept);
+    hpo::close_all_but(kept);  // if it cannot, neither can the program's process, and that one reports it
     News told{program, 0, 0, 0};
     write_all(news, &told, sizeof told);
     bool ended = program < 0;

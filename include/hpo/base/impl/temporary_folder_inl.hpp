@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,6 +14,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/base/spawn.hpp"
 #include "hpo/base/temporary_folder.hpp"
 
 namespace hpo {
@@ -54,28 +52,14 @@ HPO_INLINE TemporaryFolder::TemporaryFolder(const std::string& name) {
 HPO_INLINE void TemporaryFolder::start_guard() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
-    for (const int output : {STDOUT_FILENO, STDERR_FILENO}) posix_spawn_file_actions_addopen(&actions, output, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    posix_spawn_file_actions_addchdir_np(&actions, "/");  // so that the current folder can be unmounted
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-    std::array<std::string, 5> words{"/bin/sh", "-c", detail::folder_guard, "hpo-folder-guard", path_.string()};
-    std::string search = "PATH=/usr/local/bin:/usr/bin:/bin";
-    const std::array<char*, 6> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), words[4].data(), nullptr};
-    const std::array<char*, 2> environment{search.data(), nullptr};
-    const int status = ::posix_spawn(&guard_, words[0].c_str(), &actions, &attributes, arguments.data(), environment.data());
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    guard_ = spawn({.program = "/bin/sh",
+                    .arguments = {"-c", detail::folder_guard, "hpo-folder-guard", path_.string()},
+                    .environment = {"PATH=/usr/local/bin:/usr/bin:/bin"},
+                    .descriptors = {ends[1], SpawnSpec::null_device, SpawnSpec::null_device},
+                    .folder = "/",  // so that the current folder can be unmounted
+                    .group = SpawnSpec::Group::own_session});
     ::close(ends[1]);
     guarded_ = ends[0];
-    if (status != 0) guard_ = -1;
 }
 
 HPO_INLINE TemporaryFolder::~TemporaryFolder() {

@@ -42,7 +42,7 @@ inline constexpr int channel_descriptor = 3;
 /// A child process in a process group of its own. The destructor kills and reaps it. Its standard input is empty, and it inherits only the
 /// descriptors of the spec. Needs Linux 5.3 or later.
 ///
-/// Design note: it uses posix_spawn and a pidfd. So this process does not fork, which a CUDA context would not survive. It also needs no
+/// Design note: it uses spawn() and a pidfd. So this process does not fork, which a CUDA context would not survive. It also needs no
 /// handler of SIGCHLD, so a program can have its own.
 class Process {
 public:
@@ -78,10 +78,6 @@ private:
     explicit Process(pid_t pid) : pid_{pid} {}
 
     void reap(int flags);
-
-    /// A copy of a descriptor with a number above those that the process will use. So no dup2 overwrites the source of a later one.
-    static Descriptor lifted(int number);
-    static std::vector<char*> pointers(std::vector<std::string>& words);
 
     pid_t pid_ = 0;
     Descriptor handle_;

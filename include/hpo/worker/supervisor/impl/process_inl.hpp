@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,10 +11,10 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/base/spawn.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 
@@ -27,40 +26,13 @@ HPO_INLINE std::string seconds_text(std::chrono::milliseconds time) {
 }
 
 HPO_INLINE Process Process::start(const ProcessSpec& spec) {
-    const Descriptor channel = lifted(spec.channel);
-    const Descriptor output = lifted(spec.output);
-    const Descriptor errors = lifted(spec.errors);
-
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (output) posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
-    if (errors) posix_spawn_file_actions_adddup2(&actions, errors.get(), STDERR_FILENO);
-    if (channel) posix_spawn_file_actions_adddup2(&actions, channel.get(), channel_descriptor);
-    posix_spawn_file_actions_addclosefrom_np(&actions, channel ? channel_descriptor + 1 : channel_descriptor);
-
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-
-    std::vector<std::string> words{spec.program.string()};
-    words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
-    std::vector<std::string> settings = spec.environment;
-    pid_t pid = 0;
-    const int status = ::posix_spawnp(&pid, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(settings).data());
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    if (status != 0) {
-        errno = status;
-        throw system_failure(spec.program.string() + ": cannot be started");
-    }
+    SpawnSpec start{.program = spec.program.string(),
+                    .arguments = spec.arguments,
+                    .environment = spec.environment,
+                    .descriptors = {SpawnSpec::null_device, spec.output, spec.errors}};
+    if (spec.channel >= 0) start.descriptors.push_back(spec.channel);
+    const pid_t pid = spawn(start);
+    if (pid < 0) throw system_failure(spec.program.string() + ": cannot be started");
     Process process{pid};
     process.handle_ = Descriptor{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
     if (!process.handle_)
@@ -105,20 +77,6 @@ HPO_INLINE void Process::reap(int flags) {
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
     exit_ = WIFSIGNALED(status) ? ProcessExit{std::nullopt, WTERMSIG(status)} : ProcessExit{WEXITSTATUS(status), std::nullopt};
-}
-
-HPO_INLINE Descriptor Process::lifted(int number) {
-    if (number < 0) return {};
-    Descriptor copy{::fcntl(number, F_DUPFD_CLOEXEC, 16)};
-    if (!copy) throw system_failure("cannot copy a descriptor");
-    return copy;
-}
-
-HPO_INLINE std::vector<char*> Process::pointers(std::vector<std::string>& words) {
-    std::vector<char*> result;
-    for (std::string& word : words) result.push_back(word.data());
-    result.push_back(nullptr);
-    return result;
 }
 
 }  // namespace hpo::worker::supervisor
