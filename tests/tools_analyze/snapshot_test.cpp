@@ -124,12 +124,79 @@ TEST_CASE("what is no snapshot, or says too little, is one error with the way ou
     const PickleWriter writer{4};
     CHECK(error_of("hello").find("not a pickle") != std::string::npos);
     CHECK(error_of(PickleWriter{4}.write(Plain::tabled({}))).find("no 'segments'") != std::string::npos);
-    const Plain whole = fragmented();
-    CHECK(error_of(PickleWriter{4}.write(Plain::tabled({{"segments", whole.items[1]}}))).find("_record_memory_history() before the step") !=
-          std::string::npos);
     CHECK(error_of(PickleWriter{4}.write(Plain::tabled({{"segments", Plain::listed()}}))).find("no CUDA device in it") !=
           std::string::npos);
     CHECK(analyze(workshop, {workshop.file("absent")}).status == 2);
+}
+
+namespace {
+
+Plain held(std::uint64_t address, std::int64_t size, const char* state, bool with_stack) {
+    const Plain frame =
+        Plain::tabled({{"filename", Plain::of("/home/me/train.py")}, {"line", Plain::of(std::int64_t{12})}, {"name", Plain::of("build")}});
+    return Plain::tabled({{"address", Plain::of(address)},
+                          {"size", Plain::of(size)},
+                          {"requested_size", Plain::of(size)},
+                          {"state", Plain::of(state)},
+                          {"frames", Plain::listed(with_stack ? std::vector{frame} : std::vector<Plain>{})}});
+}
+
+/// A segment of 40 MiB with two live blocks, one of them with a stack, and these events.
+Plain state_with(std::vector<Plain> events) {
+    constexpr std::uint64_t begin = 0x7f0000000000;
+    const Plain segment = Plain::tabled({{"device", Plain::of(std::int64_t{0})},
+                                         {"address", Plain::of(begin)},
+                                         {"total_size", Plain::of(40 * mib)},
+                                         {"stream", Plain::of(std::int64_t{0})},
+                                         {"segment_type", Plain::of("large")},
+                                         {"blocks", Plain::listed({held(begin, 20 * mib, "active_allocated", true),
+                                                                   held(begin + 20 * mib, 10 * mib, "active_allocated", false),
+                                                                   held(begin + 30 * mib, 10 * mib, "inactive", false)})}});
+    return Plain::tabled({{"segments", Plain::listed({segment})}, {"device_traces", Plain::listed({Plain::listed(std::move(events))})}});
+}
+
+Plain event(const char* action, std::uint64_t address, std::int64_t size) {
+    return Plain::tabled(
+        {{"action", Plain::of(action)}, {"addr", Plain::of(address)}, {"size", Plain::of(size)}, {"stream", Plain::of(std::int64_t{0})}});
+}
+
+}  // namespace
+
+TEST_CASE("a snapshot without a history, or with a single event of it, is explained as a state") {
+    const Workshop workshop;
+    const auto [events, said] = GENERATE(
+        std::pair{std::vector<Plain>{}, "No event of its history was kept"},
+        std::pair{std::vector<Plain>{event("snapshot", 0, 1024 * mib)}, "No event of its history was kept"},
+        std::pair{std::vector<Plain>{event("free_completed", 0x7f0000000000 + 30 * mib, mib)}, "Only 1 event of its history was kept"});
+    const std::string file = file_of(workshop, state_with(events));
+    const CommandResult text = analyze(workshop, {file});
+    INFO(text.out << text.error);
+    CHECK(text.status == 0);
+    CHECK(text.out.find(said) != std::string::npos);
+    CHECK(text.out.find("reserved 40.00 MiB") != std::string::npos);
+    CHECK(text.out.find("held     30.00 MiB by the program") != std::string::npos);
+    CHECK(text.out.find("large: 40.00 MiB in 1 segment, 10.00 MiB unused") != std::string::npos);
+    CHECK(text.out.find("me/train.py:12 build") != std::string::npos);
+    CHECK(text.out.find("(no stack recorded)") != std::string::npos);
+    CHECK(text.out.find("from before") == std::string::npos);
+    CHECK(text.out.find("max_entries=1_000_000") != std::string::npos);
+    CHECK((text.out.find("max_entries was 1,") != std::string::npos) == (std::string{said}.find("Only 1") == 0));
+    for (const char* const each : {"exact", "Who holds the peak", "without running out of memory"})
+        CHECK(text.out.find(each) == std::string::npos);
+
+    const json found = json::parse(analyze(workshop, {file, "--json"}).out);
+    CHECK(found["peak"].is_null());
+    CHECK(found["reserved_peak_bytes"].is_null());
+    CHECK(found["replay"]["exact"].is_null());
+    CHECK(found["state"]["reserved_bytes"] == 40 * mib);
+    CHECK(found["state"]["allocated_bytes"] == 30 * mib);
+    CHECK(found["state"]["unused_bytes"] == 10 * mib);
+    CHECK(found["state"]["pools"].size() == 1);
+    CHECK(found["state"]["lines"][0]["bytes"] == 20 * mib);
+    CHECK(analyze(workshop, {file, "--csv", "holders"}).out.find("me/train.py:12 build,20971520,1") != std::string::npos);
+    CHECK(analyze(workshop, {file, "--svg", workshop.file("x.svg")}).error.find("has no history that could be drawn") != std::string::npos);
+    CHECK(run_command(workshop, {tool("hpo-tune"), "trace", file}).error.find("_record_memory_history() before the step") !=
+          std::string::npos);
 }
 
 TEST_CASE("the peak may be at the beginning, and a caught refusal is no end") {

@@ -122,15 +122,19 @@ std::string copied_line(const WhatIf& row) {
 /// What is live is only known from below where the replay is not exact.
 std::string at_least(const SnapshotReport& report) { return report.recording.replay.exact() ? "" : "at least "; }
 
-void print_head(const Page& page, const SnapshotReport& report) {
+std::string other_devices(const SnapshotReport& report) {
     std::string others;
     for (const int each : report.recording.devices) {
         if (each != report.recording.device) others += (others.empty() ? "" : ", ") + std::to_string(each);
     }
-    page.paragraph(
-        report.file + ": device " + std::to_string(report.recording.device) + (others.empty() ? "" : " (--device for " + others + ")") +
-            ", " + counted(report.recording.replay.allocations, "allocation") + " recorded with " + settings_word(report.recording.conf),
-        9);
+    return others.empty() ? "" : " (--device for " + others + ")";
+}
+
+void print_head(const Page& page, const SnapshotReport& report) {
+    page.paragraph(report.file + ": device " + std::to_string(report.recording.device) + other_devices(report) + ", " +
+                       counted(report.recording.replay.allocations, "allocation") + " recorded with " +
+                       settings_word(report.recording.conf),
+                   9);
     std::string peak = "peak     " + format_bytes(report.reserved_peak) + " reserved, with " + at_least(report) +
                        format_bytes(report.allocated_then) + " allocated then, ";
     if (report.reserved_peak_event) {
@@ -157,6 +161,34 @@ void print_head(const Page& page, const SnapshotReport& report) {
     page.paragraph("replay   " + replay_text(report), 9);
 }
 
+/// The head of a snapshot that has no more than a state.
+void print_state(const Page& page, const SnapshotReport& report) {
+    const AllocatorState& state = *report.state;
+    const std::size_t events = report.recording.snapshot.events_of(report.recording.device).size();
+    page.paragraph(report.file + ": device " + std::to_string(report.recording.device) + other_devices(report) +
+                       ", the state when it was written. " + (events == 0 ? "No event" : "Only " + counted(events, "event")) +
+                       " of its history was kept, so the peak is not known",
+                   9);
+    page.paragraph("reserved " + format_bytes(state.reserved), 9);
+    page.paragraph(
+        "held     " + format_bytes(state.allocated) + " by the program" +
+            (state.waiting > 0 ? ", and " + format_bytes(state.waiting) + " that it gave back, but that another stream may still use" : ""),
+        9);
+    page.paragraph("unused   " + format_bytes(state.unused()) + " of the reserved (" +
+                       percent(state.reserved > 0 ? static_cast<double>(state.unused()) / static_cast<double>(state.reserved) : 0) +
+                       "): cached blocks and rests of blocks; the largest has " + format_bytes(state.largest_unused),
+                   9);
+    std::string pools;
+    for (const PoolState& each : state.pools)
+        pools += (pools.empty() ? "" : "; ") + each.name + ": " + format_bytes(each.reserved) + " in " + counted(each.segments, "segment") +
+                 ", " + format_bytes(each.unused) + " unused";
+    page.paragraph("pools    " + (pools.empty() ? "none" : pools), 9);
+    page.paragraph(
+        "more     torch.cuda.memory._record_memory_history(max_entries=1_000_000) before the step and _dump_snapshot() after it tell the "
+        "peak",
+        9);
+}
+
 void print_notes(const Page& page, const SnapshotReport& report) {
     for (const std::string& each : report.notes) page.paragraph("note     " + each, 9);
 }
@@ -164,7 +196,8 @@ void print_notes(const Page& page, const SnapshotReport& report) {
 void print_holders(const Page& page, const SnapshotReport& report, const SnapshotOptions& options) {
     using Align = Table::Align;
     page.line();
-    page.heading("Who holds the peak: " + format_bytes(report.holders.bytes) + " requested in " + counted(report.holders.blocks, "block") +
+    page.heading((report.state ? "Who holds it: " : "Who holds the peak: ") + format_bytes(report.holders.bytes) + " requested in " +
+                 counted(report.holders.blocks, "block") +
                  (report.refused && report.refused->at_peak ? ", the refused request among them" : ""));
     if (report.parts_known) {
         std::string kinds;
@@ -280,10 +313,18 @@ void draw(const SnapshotReport& report, const SnapshotOptions& options) {
 void snapshot(const Query& query, const SnapshotOptions& options) {
     if (query.json && !options.csv.empty()) throw hpo::Error{hpo::Errc::usage, "--json and --csv: only one of them at a time"};
     const SnapshotReport report = snapshot_report(options);
+    if (!options.svg.empty() && report.state)
+        throw hpo::Error{hpo::Errc::usage, "--svg: " + report.file + " has no history that could be drawn"};
     if (!options.svg.empty()) draw(report, options);
     if (query.json) return print(snapshot_json(report, options));
     if (!options.csv.empty()) return print_snapshot_csv(report, options.csv);
     const Page page = Page::standard_output();
+    if (report.state) {
+        print_state(page, report);
+        print_notes(page, report);
+        print_holders(page, report, options);
+        return;
+    }
     print_head(page, report);
     print_notes(page, report);
     print_holders(page, report, options);

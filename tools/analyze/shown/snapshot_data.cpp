@@ -32,16 +32,17 @@ std::string stack_text(const StackShare& share) {
 
 hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptions& options) {
     const auto& replay = report.recording.replay;
+    const auto of_peak = [&](std::int64_t bytes) { return report.state ? Json(nullptr) : Json(bytes); };
     Json json{{"file", report.file},
               {"device", report.recording.device},
               {"devices", report.recording.devices},
               {"events", report.recording.snapshot.events_of(report.recording.device).size()},
               {"settings", or_null(report.recording.snapshot.settings)},
               {"libtorch", to_text(report.recording.settings.version)},
-              {"reserved_peak_bytes", report.reserved_peak},
+              {"reserved_peak_bytes", of_peak(report.reserved_peak)},
               {"reserved_peak_event", or_null(report.reserved_peak_event)},
-              {"allocated_at_reserved_peak_bytes", report.allocated_then},
-              {"allocated_peak_bytes", report.allocated_peak},
+              {"allocated_at_reserved_peak_bytes", of_peak(report.allocated_then)},
+              {"allocated_peak_bytes", of_peak(report.allocated_peak)},
               {"allocated_peak_event", or_null(report.allocated_peak_event)},
               {"peak_seconds", or_null(report.peak_seconds)}};
     json["out_of_memory"] = nullptr;
@@ -57,7 +58,7 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
                                  {"program_went_on", end->went_on},
                                  {"times", end->times}};
     }
-    json["replay"] = {{"exact", replay.exact()},
+    json["replay"] = {{"exact", replay.allocations + replay.refused > 0 ? Json(replay.exact()) : Json(nullptr)},
                       {"allocations", replay.allocations},
                       {"same_address", replay.same_address},
                       {"segment_changes", replay.segment_changes},
@@ -75,20 +76,33 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
     json["before_recording"] = {{"blocks", report.earlier_blocks}, {"reserved_bytes", report.recording.history.earlier_reserved_bytes}};
     json["contradictions"] = report.recording.history.contradictions;
     json["private_pools"] = report.private_pools;
-    json["peak"] = {{"requested_bytes", report.holders.bytes}, {"blocks", report.holders.blocks}, {"parts", nullptr}};
+    const char* const held = report.state ? "state" : "peak";
+    json["peak"] = json["state"] = nullptr;
+    json[held] = {{"requested_bytes", report.holders.bytes}, {"blocks", report.holders.blocks}, {"parts", nullptr}};
     if (report.parts_known) {
         Json parts = Json::object();
         for (std::size_t i = 0; i < hpo::allocator::recorded_part_names.size(); ++i)
             parts[std::string{hpo::allocator::recorded_part_names[i]}] = report.holders.parts[i];
-        json["peak"]["parts"] = parts;
+        json[held]["parts"] = parts;
     }
-    json["peak"]["lines"] = Json::array();
+    json[held]["lines"] = Json::array();
     for (const auto& each : report.holders.scopes)
-        json["peak"]["lines"].push_back({{"line", each.scope}, {"bytes", each.bytes}, {"blocks", each.blocks}});
+        json[held]["lines"].push_back({{"line", each.scope}, {"bytes", each.bytes}, {"blocks", each.blocks}});
     if (options.frames == "all") {
-        json["peak"]["stacks"] = Json::array();
+        json[held]["stacks"] = Json::array();
         for (const StackShare& each : report.stacks)
-            json["peak"]["stacks"].push_back({{"frames", each.frames}, {"bytes", each.bytes}, {"blocks", each.blocks}});
+            json[held]["stacks"].push_back({{"frames", each.frames}, {"bytes", each.bytes}, {"blocks", each.blocks}});
+    }
+    if (const auto& state = report.state) {
+        json[held].update({{"reserved_bytes", state->reserved},
+                           {"allocated_bytes", state->allocated},
+                           {"waiting_bytes", state->waiting},
+                           {"unused_bytes", state->unused()},
+                           {"largest_unused_bytes", state->largest_unused},
+                           {"pools", Json::array()}});
+        for (const PoolState& each : state->pools)
+            json[held]["pools"].push_back(
+                {{"name", each.name}, {"reserved_bytes", each.reserved}, {"unused_bytes", each.unused}, {"segments", each.segments}});
     }
     json["steps"] = Json::array();
     for (const auto& each : report.steps) json["steps"].push_back({{"peak_requested_bytes", each.peak}, {"held_after_bytes", each.held}});

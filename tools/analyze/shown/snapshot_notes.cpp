@@ -31,7 +31,9 @@ void add_notes_on_events(const SnapshotReport& report, std::vector<std::string>&
         notes.push_back("events are missing: " + counted(history.contradictions, "contradiction") +
                         " among the rest. A larger max_entries of _record_memory_history() keeps more");
     }
-    if (report.earlier_blocks > 0 || history.earlier_reserved_bytes > 0) {
+    if (snapshot.events_of(report.recording.device).size() == 1 && report.earlier_blocks > 0)
+        notes.push_back("only 1 event was kept: max_entries was 1, as it is by default in PyTorch 2.0");
+    if (!report.state && (report.earlier_blocks > 0 || history.earlier_reserved_bytes > 0)) {
         notes.push_back(
             "the recording begins in the middle, or its first events were overwritten: " + counted(report.earlier_blocks, "block") +
             " and " + format_bytes(history.earlier_reserved_bytes) + " reserved were there before");
@@ -52,7 +54,7 @@ void add_notes_on_events(const SnapshotReport& report, std::vector<std::string>&
         notes.push_back("CUDA graphs were captured, and their private pools are gone: they are replayed as if they were not private");
     if (report.parts_known && python_alone(snapshot))
         notes.push_back("the stacks have lines of Python only, so some gradients count as activations; stacks=\"all\" tells them apart");
-    if (history.uncertain_blocks > 0)
+    if (history.uncertain_blocks > 0 && !report.state)
         notes.push_back("of " + counted(history.uncertain_blocks, "block") + " from before the recording the size is known to 1 MiB only");
     if (snapshot.unknown_actions > 0) notes.push_back(counted(snapshot.unknown_actions, "event") + " of an unknown kind left out");
 }
@@ -80,6 +82,7 @@ std::vector<std::string> snapshot_notes(const SnapshotReport& report) {
             " memory went back to the device within a request. No stack says whether for a retry or by empty_cache() before it. "
             "Below it counts as a retry, so the figures may be too high");
     }
+    if (report.state) return notes;
     const std::int64_t modelled = report.rows.front().reserved_peak;
     if (50 * (report.reserved_peak - modelled) > report.reserved_peak) {
         notes.push_back("the table begins with the live blocks only. So its recorded settings reserve " + format_bytes(modelled) +

@@ -100,6 +100,47 @@ void find_refusal(SnapshotReport& report) {
     report.refused = end;
 }
 
+std::string pool_name(const Snapshot& snapshot, const Segment& segment, bool several_streams) {
+    std::string name;
+    if (segment.private_pool != 0) {
+        for (const std::uint64_t each : snapshot.private_pools[segment.private_pool])
+            name += (name.empty() ? "" : ", ") + std::to_string(each);
+        name = "private pool (" + name + "), ";
+    }
+    name += segment.small ? "small" : "large";
+    return several_streams ? name + ", stream " + std::to_string(segment.stream) : name;
+}
+
+AllocatorState state_at_end(const Recording& recording) {
+    std::vector<const Segment*> segments;
+    for (const Segment& each : recording.snapshot.segments) {
+        if (each.device == recording.device) segments.push_back(&each);
+    }
+    const bool several_streams =
+        std::ranges::any_of(segments, [&](const Segment* each) { return each->stream != segments.front()->stream; });
+    AllocatorState state;
+    std::map<std::string, PoolState> pools;
+    for (const Segment* segment : segments) {
+        PoolState& pool = pools[pool_name(recording.snapshot, *segment, several_streams)];
+        state.reserved += segment->bytes;
+        pool.reserved += segment->bytes;
+        ++pool.segments;
+        for (const Block& block : segment->blocks) {
+            if (block.state == Block::State::live) state.allocated += block.bytes;
+            if (block.state == Block::State::waiting) state.waiting += block.bytes;
+            if (block.state != Block::State::cached) continue;
+            pool.unused += block.bytes;
+            state.largest_unused = std::max(state.largest_unused, block.bytes);
+        }
+    }
+    for (auto& [name, pool] : pools) {
+        pool.name = name;
+        state.pools.push_back(pool);
+    }
+    std::ranges::stable_sort(state.pools, std::ranges::greater{}, &PoolState::reserved);
+    return state;
+}
+
 void share_by_stack(SnapshotReport& report) {
     const Snapshot& snapshot = report.recording.snapshot;
     const std::vector<bool> live = live_after(report.recording.trace, report.holders.event);
@@ -184,6 +225,16 @@ SnapshotReport snapshot_report(const SnapshotOptions& options) {
     const AllocationTrace& trace = report.recording.trace;
     for (const RecordedPool& each : report.recording.history.pools) report.private_pools += each.private_pool != 0 ? 1 : 0;
     report.earlier_blocks = static_cast<std::size_t>(std::ranges::count_if(report.recording.history.blocks, &RecordedBlock::from_before));
+    if (report.recording.is_state()) {
+        report.state = state_at_end(report.recording);
+        if (!trace.events.empty()) report.holders = moment_after(trace, trace.events.size() - 1);
+        for (ScopeShare& each : report.holders.scopes) {
+            if (each.scope == "(from before the recording)") each.scope = "(no stack recorded)";  // all of it is from before
+        }
+        if (options.frames == "all") share_by_stack(report);
+        report.notes = snapshot_notes(report);
+        return report;
+    }
     report.holders = moment_after(trace, requested_peak(trace).event);
     find_peaks(report);
     find_refusal(report);

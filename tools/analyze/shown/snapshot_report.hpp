@@ -52,12 +52,31 @@ struct RefusedEnd {
     [[nodiscard]] std::int64_t capacity() const { return reserved + device_free; }  ///< what the allocator could have
 };
 
+/// The blocks that only one stream of one pool may use.
+struct PoolState {
+    std::string name;  ///< "large", "small", "private pool (0, 1), large", with the stream if there are several
+    std::int64_t reserved = 0;
+    std::int64_t unused = 0;
+    std::size_t segments = 0;
+};
+
+/// What a device's allocator held when the snapshot was written, if that is all that is known (Recording::is_state).
+struct AllocatorState {
+    std::int64_t reserved = 0;
+    std::int64_t allocated = 0;       ///< by blocks that the program holds
+    std::int64_t waiting = 0;         ///< given back, but another stream may still use it
+    std::int64_t largest_unused = 0;  ///< one block
+    std::vector<PoolState> pools;     ///< the largest first
+    [[nodiscard]] std::int64_t unused() const { return reserved - allocated - waiting; }
+};
+
 /// What is known of one device of a snapshot. All memory in bytes.
 struct SnapshotReport {
     std::string file;
     hpo::allocator::Recording recording;
     std::size_t earlier_blocks = 0;  ///< live when the recording begins
     std::size_t private_pools = 0;
+    std::optional<AllocatorState> state;  ///< if there is one, then there is no peak, no refused request and no table
 
     std::int64_t allocated_peak = 0;
     std::optional<std::size_t> allocated_peak_event;  ///< nullopt: before the first event
@@ -68,7 +87,7 @@ struct SnapshotReport {
     std::optional<RefusedEnd> refused;
     std::optional<std::int64_t> refused_from;  ///< the device refused when the allocator would have held so much
 
-    hpo::allocator::TraceMoment holders;  ///< at the peak of the requested bytes
+    hpo::allocator::TraceMoment holders;  ///< at the peak of the requested bytes, or of the state
     bool parts_known = false;
     std::vector<StackShare> stacks;  ///< the same by whole stacks; only if asked for
     std::vector<hpo::allocator::TracedStep> steps;

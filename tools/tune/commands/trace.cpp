@@ -197,6 +197,10 @@ ShownTrace read_recorded(const StudyArguments& arguments, const TraceOptions& op
     allocator::RecordingChoice choice;
     if (!options.libtorch.empty()) choice.version = allocator::require_modelled_version("--libtorch", options.libtorch);
     allocator::Recording recording = allocator::open_recording(arguments.script, choice);
+    if (recording.is_state())
+        throw Error{Errc::bad_value, arguments.script +
+                                         ": a snapshot without history: call torch.cuda.memory._record_memory_history() before the step, "
+                                         "and _dump_snapshot() after it; hpo-analyze snapshot tells its state"};
     ShownTrace shown;
     shown.name = std::filesystem::path{arguments.script}.filename().string();
     shown.trace = std::move(recording.trace);

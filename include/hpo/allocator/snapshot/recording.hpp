@@ -18,7 +18,7 @@ namespace hpo::allocator::inline snapshot {
 struct Recording {
     Snapshot snapshot;
     int device = 0;
-    std::vector<int> devices;           ///< all that have a history
+    std::vector<int> devices;           ///< all that have a history, or if none has, those that hold memory
     std::vector<std::string> left_out;  ///< options of the recorded settings that are not known here
     bool expandable_unused = false;     ///< expandable segments were set, but the segments are usual ones; it is not in `conf`
     std::string conf;                   ///< PYTORCH_CUDA_ALLOC_CONF; guessed from the segments if it was not recorded
@@ -26,6 +26,11 @@ struct Recording {
     DeviceHistory history;
     Reproduction replay;
     AllocationTrace trace;  ///< the requests, with the lines and phases of their stacks
+
+    /// No more than the state at the end is known: no history was recorded, or of the history a single event or no allocation was kept.
+    [[nodiscard]] bool is_state() const {
+        return replay.refused == 0 && (replay.allocations == 0 || snapshot.events_of(device).size() <= 1);
+    }
 };
 
 /// What a caller may say of a recording.
@@ -34,8 +39,8 @@ struct RecordingChoice {
     std::optional<LibTorchVersion> version;  ///< by default the newest that can have written the file
 };
 
-/// Replays a snapshot; `name` says in errors which. Throws Error for one from which nothing can be said: no device, no history, another
-/// maker's allocator, a device that is not there.
+/// Replays a snapshot; `name` says in errors which. Throws Error for one from which nothing can be said: no device, another maker's
+/// allocator, a device that is not there.
 [[nodiscard]] Recording recording_of(Snapshot snapshot, const std::string& name, const RecordingChoice& choice = {});
 
 /// The same of a file. Throws Error, too, if it cannot be read.

@@ -65,7 +65,7 @@ namespace detail {
     return rest;
 }
 
-[[nodiscard]] HPO_INLINE std::vector<int> devices_with_history(const Snapshot& snapshot, const std::string& name) {
+[[nodiscard]] HPO_INLINE std::vector<int> devices_to_tell(const Snapshot& snapshot, const std::string& name) {
     if (snapshot.devices().empty())
         throw Error{Errc::bad_value, name + ": no CUDA device in it: the program had used none when the snapshot was written"};
     if (is_from_npu(snapshot)) {
@@ -77,13 +77,7 @@ namespace detail {
     for (std::size_t i = 0; i < snapshot.history.size(); ++i) {
         if (!snapshot.history[i].empty()) devices.push_back(static_cast<int>(i));
     }
-    if (devices.empty()) {
-        throw Error{Errc::bad_value,
-                    name +
-                        ": a snapshot without history: call torch.cuda.memory._record_memory_history() before the step, and "
-                        "_dump_snapshot() after it"};
-    }
-    return devices;
+    return devices.empty() ? snapshot.devices() : devices;
 }
 
 [[nodiscard]] HPO_INLINE int device_to_show(const Snapshot& snapshot, const std::vector<int>& devices) {
@@ -104,7 +98,7 @@ HPO_INLINE Recording open_recording(const std::filesystem::path& file, const Rec
 
 HPO_INLINE Recording recording_of(Snapshot snapshot, const std::string& name, const RecordingChoice& choice) {
     Recording recording;
-    recording.devices = detail::devices_with_history(snapshot, name);
+    recording.devices = detail::devices_to_tell(snapshot, name);
     recording.device = choice.device.value_or(detail::device_to_show(snapshot, recording.devices));
     if (std::ranges::find(recording.devices, recording.device) == recording.devices.end()) {
         std::vector<std::string> known;
