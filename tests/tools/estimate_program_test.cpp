@@ -49,7 +49,12 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
     CHECK(error_of({"--device-memory", "much", "--", "true"}, 2).find("--device-memory") != std::string::npos);
     CHECK(error_of({"--device-memory", "400MiB", "--", "true"}, 2).find("more than the CUDA context takes") != std::string::npos);
     CHECK(error_of({"--device-memory", "17TiB", "--", "true"}, 2).find("expected at most 16.00 TiB") != std::string::npos);
-    CHECK(error_of({"--card", "T4", "--device-memory", "8GiB", "--", "true"}, 2).find("expected one of them") != std::string::npos);
+    CHECK(error_of({"--card", "24GiB", "--device-memory", "8GiB", "--", "true"}, 2).find("both are sizes") != std::string::npos);
+    CHECK(error_of({"--card", "T4", "--device-memory", "15GiB", "--", "true"}, 2).find("at most the card's 14.56 GiB") !=
+          std::string::npos);
+    CHECK(error_of({"--card", "a100", "--", "true"}, 2).find("expected one card: A100-40GB, A100-80GB") != std::string::npos);
+    const std::string wrong = error_of({"--card", "Voodoo", "--", "true"}, 2);
+    for (const char* const each : {"RTX-2060", "T4", "A100-40GB", "B200"}) CHECK(wrong.find(each) != std::string::npos);
     CHECK(error_of({"--card=", "--", "true"}, 2).find("--card") != std::string::npos);
     CHECK(error_of({"--output", workshop.file("absent/printed"), "--", "true"}, 2).find("--output: ") != std::string::npos);
     CHECK(error_of({"--per", "B=8,,9", "--", "true", "{B}"}, 2).find("a value on each side of a comma") != std::string::npos);
@@ -61,6 +66,20 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
           "hpo-tune: error: the program took nothing of the virtual card that was recorded: it ended with status 4; the last that it "
           "printed: no data\n");
     CHECK(error_of({"--time-limit", "1", "--", "/bin/sleep", "100"}, 1).find("it was ended by --time-limit") != std::string::npos);
+}
+
+TEST_CASE("a card is known by its name as people write it, and may be a part of it") {
+    const Workshop workshop;
+    const auto memory_of = [&](std::vector<std::string> words) {
+        words.insert(words.end(), {"--", "/bin/sh", "-c", "echo \"$HPO_VIRTUAL_CARD\""});
+        return estimate_of(workshop, words).error;
+    };
+    for (const char* const name : {"RTX-4090", "rtx4090", "4090", "RTX 4090", "NVIDIA GeForce RTX 4090"})
+        CHECK(memory_of({"--card", name}).find("name=RTX-4090;capability=89;") != std::string::npos);
+    CHECK(memory_of({"--card", "a6000"}).find("name=RTX-A6000;") != std::string::npos);
+    CHECK(memory_of({"--card", "gh200"}).find("name=GH200;") != std::string::npos);
+    CHECK(memory_of({"--card", "T4", "--device-memory", "8GiB"}).find("capability=75;multiprocessors=40;memory=8589934592;") !=
+          std::string::npos);
 }
 
 TEST_CASE("a program on the virtual card sees that it is a prediction, and its arguments as they are") {

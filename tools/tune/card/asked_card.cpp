@@ -2,20 +2,49 @@
 #include "tune/card/asked_card.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <string_view>
 
 #include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
+#include "hpo/base/shown_text.hpp"
 #include "tune/card/known_cards.hpp"
 
 namespace hpo::tune {
 
 namespace {
 
+/// What people write of a card's name: "NVIDIA GeForce RTX 4090" and "rtx4090" are "4090".
+std::string short_name(std::string_view name) {
+    std::string text;
+    for (const unsigned char c : name) {
+        if (std::isalnum(c) != 0) text += static_cast<char>(std::tolower(c));
+    }
+    constexpr std::array<std::string_view, 6> makers{"nvidia", "geforce", "tesla", "quadro", "rtx", "gtx"};
+    for (const std::string_view maker : makers) {
+        if (text.starts_with(maker) && text.size() > maker.size()) text.erase(0, maker.size());
+    }
+    return text;
+}
+
+/// The cards that a text may name: the one of that name, or those whose names begin so.
+std::vector<const KnownCard*> named_by(const std::string& text) {
+    const std::string wanted = short_name(text);
+    std::vector<const KnownCard*> begin;
+    if (wanted.empty()) return begin;
+    for (const KnownCard& each : known_cards) {
+        const std::string name = short_name(each.name);
+        if (name == wanted) return {&each};
+        if (name.starts_with(wanted)) begin.push_back(&each);
+    }
+    return begin;
+}
+
 const KnownCard* known(const std::string& name) {
-    const auto found = std::ranges::find(known_cards, name, &KnownCard::name);
-    return found == known_cards.end() ? nullptr : &*found;
+    const auto found = named_by(name);
+    return found.size() == 1 ? found.front() : nullptr;
 }
 
 bool begins_as_size(const std::string& text) {
@@ -37,9 +66,15 @@ std::string AskedCard::text(const std::vector<std::string>& files) const {
 AskedCard asked_card(const CardWords& words) {
     const KnownCard* const named = known(words.card.empty() ? std::string{usual_card} : words.card);
     if (named == nullptr && !begins_as_size(words.card)) {
+        std::vector<std::string> several;
+        for (const KnownCard* const each : named_by(words.card)) several.emplace_back(each->name);
+        if (!several.empty()) throw bad_value(words.place, "'" + words.card + "'", "one card: " + join_names(several));
         std::vector<std::string> names;
         for (const KnownCard& each : known_cards) names.emplace_back(each.name);
-        throw unknown_name(words.place, "card", words.card, names);
+        const std::string_view near = nearest_name(words.card, names);
+        throw Error{Errc::unknown_name, words.place + ": unknown card '" + shown(words.card) + "'" +
+                                            (near.empty() ? "" : "; did you mean '" + std::string{near} + "'?") +
+                                            "; known: " + join_names(names) + ", and any size, such as 24GiB"};
     }
     const KnownCard* const like = named != nullptr ? named : known(std::string{usual_card});
     AskedCard card{.name = named != nullptr ? std::string{named->name} : "card of " + words.card,
@@ -48,6 +83,13 @@ AskedCard asked_card(const CardWords& words) {
                    .bytes = named != nullptr ? card_bytes(*named) : require_bytes(words.place, words.card)};
     constexpr std::int64_t most_bytes = std::int64_t{1} << 44;
     if (card.bytes > most_bytes) throw bad_value(words.place, words.card, "at most " + format_bytes(most_bytes));
+    if (!words.part.empty()) {
+        const std::int64_t part = require_bytes("--device-memory", words.part);
+        if (named == nullptr)
+            throw Error{Errc::usage, "--card and --device-memory: both are sizes; expected one of them, or a card's name"};
+        if (part > card.bytes) throw bad_value("--device-memory", words.part, "at most the card's " + format_bytes(card.bytes));
+        card.bytes = part;
+    }
     if (!words.context.empty()) {
         card.context_bytes = require_bytes("--context", words.context);
         card.context_from = "which --context gives";

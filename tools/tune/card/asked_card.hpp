@@ -25,10 +25,12 @@ struct AskedCard {
 struct CardWords {
     std::string card;              ///< a name that is known, or a size; empty: the usual card
     std::string context;           ///< a size; empty: what others saw on the card, or a guess
+    std::string part;              ///< a size: so much of the card's memory; empty: all of it
     std::string place = "--card";  ///< of the card's words, for messages
 };
 
-/// Throws Error for a card that is not known, for a text that is no size, and for a context that is larger than the card.
+/// The name is understood as people write it: RTX-4090, rtx4090 and 4090 are one card, and a100 is not one, because there are two. Throws
+/// Error for a card that is not known, for a text that is no size, and for a context that is larger than the card.
 [[nodiscard]] AskedCard asked_card(const CardWords& words);
 
 }  // namespace hpo::tune

@@ -50,11 +50,10 @@ struct ProgramOptions {
 
 ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> words) {
     ProgramRun run{.words = std::move(words)};
-    if (!options.card.empty() && !options.device_memory.empty())
-        throw Error{Errc::usage, "--card and --device-memory: expected one of them"};
-    const bool by_size = !options.device_memory.empty();
+    const bool by_size = options.card.empty() && !options.device_memory.empty();
     run.card = asked_card({.card = by_size ? options.device_memory : options.card,
                            .context = options.context,
+                           .part = by_size ? "" : options.device_memory,
                            .place = by_size ? "--device-memory" : "--card"});
     run.card.count = options.cards;
     if (!options.output.empty() && !std::ofstream{options.output, std::ios::app})
@@ -114,7 +113,8 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     app.add_option("--card", options.card, "the card to run on, by its name or its size (default: A100-80GB)")
         ->type_name("NAME")
         ->check(not_empty("NAME"));
-    app.add_option("--device-memory", options.device_memory, "a card of this size, such as 24GiB, as PyTorch reports it")
+    app.add_option("--device-memory", options.device_memory,
+                   "a card of this size, such as 24GiB, as PyTorch reports it; with --card: so much of that card")
         ->type_name("SIZE")
         ->check(not_empty("SIZE"));
     app.add_option("--context", options.context, "what the CUDA context takes of the card (default: what others saw on it, or 600MiB)")
