@@ -62,7 +62,7 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
     CHECK(error_of({"python", "train.py"}, 2).find("a program goes behind --") != std::string::npos);
     CHECK(error_of({"--steps", "0", "--", "true"}, 2).find("--steps") != std::string::npos);
     CHECK(error_of({"--", workshop.file("absent")}, 2).find("cannot be started: No such file") != std::string::npos);
-    CHECK(error_of({"--", "/bin/sh", "-c", "echo 'no data'; exit 4"}, 1) ==
+    CHECK(error_of({"--", "/bin/sh", "-c", "echo 'no data'; exit 4"}, 7) ==
           "hpo-tune: error: the program took nothing of the virtual card that was recorded: it ended with status 4; the last that it "
           "printed: no data\n");
     CHECK(error_of({"--time-limit", "1", "--", "/bin/sleep", "100"}, 1).find("it was ended by --time-limit") != std::string::npos);

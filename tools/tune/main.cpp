@@ -12,6 +12,7 @@
 #include "support/text.hpp"
 #include "tune/card/virtual_card.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/program/program_estimate.hpp"
 #include "tune/program/program_recording.hpp"
 #include "tune/program/scratch_folder.hpp"
 
@@ -108,6 +109,8 @@ int main(int argc, char** argv) {
         // --help, --version. The help of a command that there is not is no answer.
         if (error.get_exit_code() == 0 && (argc < 2 || argv[1][0] == '-' || !app.get_subcommands().empty())) return app.exit(error);
         return refuse(usage_error(app, error, argc, argv), 2);
+    } catch (const hpo::tune::ProgramFailed& error) {
+        return refuse(error.what(), hpo::tune::program_failed_status);
     } catch (const hpo::Error& error) {
         return refuse(error.what(), hpo::exit_code(error.code()));
     } catch (const std::exception& error) {

@@ -340,6 +340,23 @@ def recurrent():
     torch.nn.LSTM(10, 10).cuda()(torch.zeros(3, 2, 10, device="cuda"))
 
 
+def recurrent_without_cudnn():
+    import torch
+
+    torch.backends.cudnn.enabled = False
+    recurrent()
+    trains()
+
+
+def fails_after_data():
+    import torch
+
+    x = torch.randn(100, device="cuda")
+    x[x > 0].sum()
+    torch.repeat_interleave(torch.ones(3, device="cuda"), (x[:3] * 2).long())
+    raise AssertionError("a row is missing")
+
+
 def sparse():
     import torch
 

@@ -47,7 +47,7 @@ void begin_on_asked_card(std::vector<std::string> words);
 /// For the end of a command's help.
 inline constexpr const char* exit_codes =
     "Exit codes: 0 done, 1 a check or every trial failed, 2 wrong use, script or configuration, 3 store, 4 no device,\n"
-    "            5 the run was ended by its breaker, 6 plugin, 130 interrupted";
+    "            5 the run was ended by its breaker, 6 plugin, 7 the program of `estimate -- PROGRAM` failed, 130 interrupted";
 
 /// What of a study `hpo-tune run` understands (add_study_arguments).
 [[nodiscard]] const std::vector<std::string>& words_of_run();

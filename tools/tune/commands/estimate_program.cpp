@@ -23,6 +23,7 @@
 #include "tune/commands/commands.hpp"
 #include "tune/program/per_values.hpp"
 #include "tune/program/program_answer.hpp"
+#include "tune/program/program_estimate.hpp"
 #include "tune/program/program_report.hpp"
 #include "tune/program/program_run.hpp"
 #include "tune/settings/settings.hpp"
@@ -140,7 +141,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     app.footer(
         "  hpo-tune estimate --card RTX-4090 -- python train.py --batch-size 16\n"
         "  hpo-tune estimate --card T4 --per BATCH=8,16,32 -- python train.py --batch-size {BATCH}\n"
-        "The exit code is 0 whatever the answer is; --json has it in \"fits\".\n" +
+        "The exit code is 0 whatever the answer is; --json has it in \"fits\". It is 7 if the program failed by itself.\n" +
         std::string{exit_codes});
     std::ranges::reverse(own);  // as CLI11 takes them
     try {
@@ -168,7 +169,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     if (!options.snapshot.empty()) keep_snapshot(answer, options.snapshot);
     if (options.json) tools::print(program_json(answer));
     else print_program(tools::Page::standard_output(), answer, options.top);
-    return 0;
+    return answer.furthest().failure().empty() ? 0 : program_failed_status;
 }
 
 }  // namespace hpo::tune

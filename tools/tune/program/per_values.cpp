@@ -67,7 +67,8 @@ void print_per(const tools::Page& page, const ProgramRun& run, const std::string
             continue;
         }
         const ProgramEstimate& whole = each.answer->furthest();
-        const std::string more = whole.at_least() || !whole.need_known() ? ">= " : "";
+        const bool is_more = whole.at_least() || !whole.need_known();
+        const std::string more = is_more && whole.at_most() ? "~ " : is_more ? ">= " : whole.at_most() ? "<= " : "";
         table.row({each.value, more + format_bytes(whole.reserved_peak), more + format_bytes(whole.allocated_peak),
                    whole.need_known() && !whole.adapts() ? more + rounded_up(whole.least_card) : "-", verdict(*each.answer)});
     }
@@ -79,8 +80,8 @@ void print_per(const tools::Page& page, const ProgramRun& run, const std::string
                    : none             ? "None of them fits."
                                       : "No value is known to fit.");
     for (const PerValue& each : rows) {
-        if (each.answer && each.answer->furthest().at_least()) {
-            page.paragraph(">= : at least. Ask for " + each.value + " alone to see why.");
+        if (each.answer && (each.answer->furthest().at_least() || each.answer->furthest().at_most())) {
+            page.paragraph(">= : at least; <= : at most; ~ : neither is known. Ask for " + each.value + " alone to see why.");
             break;
         }
     }

@@ -23,6 +23,8 @@ ProgramEstimate estimate_on(ProgramRun run, const std::string& folder, const std
 
 void ask_settings(ProgramAnswer& answer, const std::function<void(const std::string&)>& say) {
     const ProgramEstimate& whole = answer.furthest();
+    // Only where the program does not fit, and would run.
+    if (!answer.on_card.fails_line || answer.on_card.lacks_kernels()) return;
     if (!whole.unknown().empty() || whole.fails_line || !whole.recording.replay.exact()) return;
     const allocator::WhatIfQuestion question{whole.recording.settings.version,
                                              answer.on_card.run.card.bytes - answer.on_card.run.card.context_bytes - whole.beside_bytes};
@@ -38,8 +40,9 @@ void ask_settings(ProgramAnswer& answer, const std::function<void(const std::str
 }  // namespace
 
 std::optional<bool> ProgramAnswer::fits() const {
+    if (on_card.lacks_kernels()) return false;
     // A size that was assumed as large as it can be may have been the reason.
-    if (on_card.fails_line) return on_card.process().sizes_from_data.empty() ? std::optional{false} : std::nullopt;
+    if (on_card.fails_line) return on_card.at_most() ? std::nullopt : std::optional{false};
     if (!on_card.unknown().empty()) return std::nullopt;
     return true;
 }

@@ -2,10 +2,14 @@
 #include "tune/program/program_estimate.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -26,10 +30,12 @@ namespace {
                                          ", is built without CUDA; install one with CUDA 12 or 13: pip install torch==2.11.0"};
     }
     if (!end.refused.empty()) throw Error{Errc::bad_value, end.refused};
+    const bool failed = !end.timed_out && end.status != 0;
     const std::string ending = end.timed_out ? "it was ended by --time-limit" : "it ended with status " + std::to_string(end.status);
-    throw Error{Errc::check_failed,
-                "the program took nothing of the virtual card that was recorded: " + ending +
-                    (end.last_words.empty() ? ", and printed nothing" : "; the last that it printed: " + end.last_words)};
+    const std::string text = "the program took nothing of the virtual card that was recorded: " + ending +
+                             (end.last_words.empty() ? ", and printed nothing" : "; the last that it printed: " + end.last_words);
+    if (failed) throw ProgramFailed{text};
+    throw Error{Errc::check_failed, text};
 }
 
 /// A request that was refused and caught took nothing.
@@ -80,27 +86,63 @@ std::vector<ProgramEstimate::StepPeak> step_peaks(const allocator::Recording& re
 
 }  // namespace
 
-bool ProgramEstimate::at_least() const {
-    return !end.not_modelled.empty() || !unknown().empty() || std::ranges::any_of(process().sizes_from_data, &SizeFromData::at_least);
+bool runs_on(int capability, const std::vector<std::string>& architectures) {
+    return architectures.empty() || std::ranges::any_of(architectures, [&](const std::string& each) {
+               const auto digits = std::ranges::find_if(each, [](unsigned char c) { return std::isdigit(c) != 0; });
+               int wanted = 0;
+               const auto [end, error] = std::from_chars(&*digits, each.data() + each.size(), wanted);
+               if (digits == each.end() || error != std::errc{}) return false;
+               const std::string_view kind{end, each.data() + each.size()};
+               if (kind == "a") return capability == wanted;
+               const bool is_ptx = each.starts_with("compute_") && kind.empty();
+               return capability >= wanted && (is_ptx || capability / 10 == wanted / 10);
+           });
 }
 
-std::string ProgramEstimate::unknown() const {
+bool ProgramEstimate::at_least() const {
+    return !unknown().empty() || std::ranges::any_of(end.not_modelled, [](const std::string& each) { return each != cudnn_workspace; }) ||
+           std::ranges::any_of(process().sizes_from_data,
+                               [](const SizeFromData& each) { return each.bound == SizeFromData::Bound::at_least; });
+}
+
+bool ProgramEstimate::at_most() const {
+    return std::ranges::any_of(process().sizes_from_data,
+                               [](const SizeFromData& each) { return each.bound == SizeFromData::Bound::at_most; });
+}
+
+std::string ProgramEstimate::failure() const {
+    if (process().why != "end" || (end.status == 0 && process().error.empty()) || fails_line) return "";
+    return "the program failed" + (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
+           (process().error_line.empty() ? "" : ", at " + process().error_line);
+}
+
+bool ProgramEstimate::lacks_kernels() const { return !runs_on(run.card.capability, process().architectures); }
+
+std::optional<std::int64_t> ProgramEstimate::room_for_attention() const {
+    std::vector<std::string> others = end.not_modelled;
+    if (std::erase(others, attention_workspace) == 0 || fails_line || !unknown_with(others).empty()) return std::nullopt;
+    return run.card.bytes - least_card;
+}
+
+std::string ProgramEstimate::unknown_with(const std::vector<std::string>& not_modelled) const {
+    std::string lacking;  // a function that the card does not have makes most programs fail
+    for (const std::string& each : not_modelled) {
+        if (lacking.empty() && each != cudnn_workspace) lacking = each + " is not modelled";
+    }
+    if (fails_line) return "it ran out of memory at " + *fails_line;
+    if (const std::string failed = failure(); !failed.empty()) return failed + (lacking.empty() ? "" : "; " + lacking);
     if (end.shares_card()) return "several of " + std::to_string(end.processes.size()) + " processes used the same card";
     if (process().why == "limit") return "the program was ended by --time-limit";
-    for (const std::string& each : end.not_modelled) {
-        if (each != cudnn_workspace) return each + " is not modelled";
-    }
+    if (!lacking.empty()) return lacking;
     for (const SizeFromData& each : process().sizes_from_data) {
-        if (each.at_least) return "it depends on data at " + each.line;
-    }
-    if (process().why == "end" && (end.status != 0 || !process().error.empty())) {
-        return "the program failed" + (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
-               (process().error_line.empty() ? "" : ", at " + process().error_line);
+        if (each.bound == SizeFromData::Bound::at_least) return "it depends on data at " + each.line;
     }
     if (const auto used = static_cast<int>(end.processes.size()); used < process().ranks)
         return "only " + std::to_string(used) + " of its " + std::to_string(process().ranks) + " ranks used a card";
     return "";
 }
+
+std::string ProgramEstimate::unknown() const { return unknown_with(end.not_modelled); }
 
 ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
     if (end.processes.empty()) say_why_nothing_is_known(end);
@@ -112,8 +154,9 @@ ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
     }
     ProgramEstimate estimate{.run = run, .end = std::move(end)};
     if (estimate.process().reserved_bytes == 0) {
-        throw Error{Errc::check_failed, "the program took no memory of the virtual card: " +
-                                            (estimate.unknown().empty() ? std::string{"it ended"} : estimate.unknown())};
+        const std::string text = "the program took no memory of the virtual card: ";
+        if (!estimate.failure().empty()) throw ProgramFailed{text + estimate.unknown()};
+        throw Error{Errc::check_failed, text + (estimate.unknown().empty() ? "it ended" : estimate.unknown())};
     }
     estimate.recording = allocator::open_recording(estimate.process().snapshot);
     allocator::Recording& recording = estimate.recording;

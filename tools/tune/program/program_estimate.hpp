@@ -9,6 +9,7 @@
 
 #include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/trace_report.hpp"
+#include "hpo/base/error.hpp"
 #include "tune/program/program_run.hpp"
 
 namespace hpo::tune {
@@ -16,6 +17,21 @@ namespace hpo::tune {
 /// As the virtual card reports it (virtual_card/src/libraries.cpp). Not modelled. PyTorch takes it only if there is room: without, it goes
 /// on to the next algorithm (aten/src/ATen/native/cudnn/Conv_v8.cpp, try_plans). So a program fits without it.
 inline constexpr std::string_view cudnn_workspace = "cuDNN's workspace";
+
+/// The same for attention. What it takes for this is not known, and PyTorch does not go on without it.
+inline constexpr std::string_view attention_workspace = "cuDNN's workspace for attention";
+
+/// A card of this compute capability, such as 86, runs kernels for one of the architectures, as torch.cuda.get_arch_list() names them: code
+/// that is compiled for the same major version and no newer minor one, or PTX of no newer one. "sm_90a" is for 9.0 alone.
+[[nodiscard]] bool runs_on(int capability, const std::vector<std::string>& architectures);
+
+/// The program failed by itself before anything was known of it. The tool then ends with program_failed_status, as it does after an answer
+/// on a program that failed later (docs/errors.md).
+class ProgramFailed : public Error {
+public:
+    explicit ProgramFailed(const std::string& what) : Error{Errc::check_failed, what} {}
+};
+inline constexpr int program_failed_status = 7;
 
 /// What is known of a program after it ran on a virtual card. Memory in bytes.
 struct ProgramEstimate {
@@ -41,12 +57,22 @@ struct ProgramEstimate {
     [[nodiscard]] const RecordedProcess& process() const { return end.processes.front(); }
     /// On another card it may take another amount: it looks at the card's size, or tries what fits.
     [[nodiscard]] bool adapts() const { return caught > 0 || !process().card_questions.empty(); }
-    /// The whole of what it takes is not known.
+    /// It may take more than what was counted, without cuDNN's workspaces.
     [[nodiscard]] bool at_least() const;
+    /// It may take less: a size that depends on data was assumed as large as it can be.
+    [[nodiscard]] bool at_most() const;
+    /// The program failed, and not for memory: with which error, and at which line; empty: it did not.
+    [[nodiscard]] std::string failure() const;
+    /// The card's architecture is one for which the program's PyTorch has no kernels.
+    [[nodiscard]] bool lacks_kernels() const;
+    /// All that is not known is how much cuDNN takes for attention. The program fits if that is less than this; nullopt: more is not known.
+    [[nodiscard]] std::optional<std::int64_t> room_for_attention() const;
     /// What it needs is known: no request failed, behind which there would have been others.
     [[nodiscard]] bool need_known() const { return !fails_line; }
-    /// Why it is not known if the program fits; empty: it is known.
+    /// Why it is not known if the program fits; empty: it is known. A failure is told first.
     [[nodiscard]] std::string unknown() const;
+    /// The same if these functions alone were not modelled.
+    [[nodiscard]] std::string unknown_with(const std::vector<std::string>& not_modelled) const;
     /// A line as people are shown it. PyTorch records the stacks of Python here, and what autograd's threads take has none.
     [[nodiscard]] static std::string shown_line(const std::string& line) {
         return line == "(no stack recorded)" ? "(autograd, no line of Python)" : line;

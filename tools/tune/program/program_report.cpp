@@ -18,22 +18,33 @@ constexpr std::size_t indent = 9;
 
 std::string steps_text(int steps) { return steps == 1 ? "1 optimizer step" : std::to_string(steps) + " optimizer steps"; }
 
+/// "at least " and its like, before a figure of what the program takes.
+std::string bound_text(const ProgramEstimate& estimate) {
+    const bool more = estimate.at_least() || !estimate.need_known();
+    return more && estimate.at_most() ? "about " : more ? "at least " : estimate.at_most() ? "at most " : "";
+}
+
 std::string least_text(const ProgramEstimate& estimate) {
     if (estimate.adapts()) return "adapts to the card, and takes " + format_bytes(estimate.reserved_peak) + " of this one";
-    return "needs a card of " + std::string{estimate.at_least() ? "at least " : ""} + rounded_up(estimate.least_card);
+    return "needs a card of " + bound_text(estimate) + rounded_up(estimate.least_card);
 }
 
 /// "needs a card of 754.00 MiB"; empty: it is not known.
-std::string need_text(const ProgramEstimate& estimate) { return estimate.need_known() ? "; it " + least_text(estimate) : ""; }
+std::string need_text(const ProgramEstimate& estimate) {
+    return estimate.need_known() && !estimate.lacks_kernels() ? "; it " + least_text(estimate) : "";
+}
 
 const KnownCard* smallest_card(const ProgramAnswer& answer) {
-    const auto found =
-        std::ranges::find_if(known_cards, [&](const KnownCard& each) { return card_bytes(each) >= answer.furthest().least_card; });
+    const ProgramEstimate& whole = answer.furthest();
+    const auto found = std::ranges::find_if(known_cards, [&](const KnownCard& each) {
+        return card_bytes(each) >= whole.least_card && runs_on(each.capability, whole.process().architectures);
+    });
     return found == known_cards.end() ? nullptr : &*found;
 }
 
 std::string smallest_text(const ProgramAnswer& answer) {
     const ProgramEstimate& whole = answer.furthest();
+    if (!whole.failure().empty()) return "not known: the program failed";
     if (!whole.need_known()) return "not known: the requests after the one that failed are not known";
     if (!whole.unknown().empty()) return "not known: " + whole.unknown();
     if (whole.adapts()) return "not known: the program adapts to the card";
@@ -42,18 +53,16 @@ std::string smallest_text(const ProgramAnswer& answer) {
     return std::string{card->name} + ", " + format_bytes(card_bytes(*card));
 }
 
-/// What another setting of the allocator would do on the card.
+/// What another setting of the allocator would do on a card that is too small.
 std::string setting_text(const ProgramAnswer& answer) {
     if (answer.settings.empty()) return "";
-    const allocator::WhatIf& own = answer.settings.front();
-    if (!answer.worth_setting) return *own.fits ? "" : "no setting of the allocator makes it fit";
+    if (!answer.worth_setting) return "no setting of the allocator makes it fit";
     const allocator::WhatIf& best = answer.settings[*answer.worth_setting];
-    const std::string retries = *best.retries == 0 ? "without a retry" : "after " + tools::retries_text(*best.retries);
-    const std::string line = "PYTORCH_CUDA_ALLOC_CONF=" + (best.conf.empty() ? "''" : best.conf) + ": ";
-    if (!*own.fits) return line + "the same requests are served, " + retries;
-    if (*own.retries > 0) return line + retries + ", instead of after " + tools::retries_text(*own.retries);
-    return line + format_bytes(best.capacity_without_retry) + " instead of " + format_bytes(own.capacity_without_retry) +
-           " of the allocator's memory";
+    const ProgramEstimate& whole = answer.furthest();
+    const std::int64_t others = answer.on_card.run.card.context_bytes + whole.beside_bytes;
+    return "PYTORCH_CUDA_ALLOC_CONF=" + (best.conf.empty() ? "''" : best.conf) + ": the same requests are served, " +
+           (*best.retries == 0 ? "without a retry" : "after " + tools::retries_text(*best.retries)) + ". It needs a card of " +
+           rounded_up(best.least_capacity + others) + " instead of " + rounded_up(whole.least_card);
 }
 
 void print_steps(const Page& page, const ProgramEstimate& estimate) {
@@ -77,6 +86,39 @@ constexpr double seen_workspaces = 1.5;
 
 std::int64_t largest_workspace(const ProgramEstimate& estimate) {
     return static_cast<std::int64_t>(seen_workspaces * static_cast<double>(estimate.end.convolution_bytes));
+}
+
+/// The lines that read made-up values, in one sentence: those that may be sizes first.
+std::string made_up_text(const ProgramEstimate& estimate) {
+    std::vector<ValueRead> reads = estimate.process().value_reads;
+    if (reads.empty()) return "";
+    std::ranges::stable_sort(reads, std::ranges::greater{}, &ValueRead::whole_number);
+    std::string text = "made-up values are read at " + reads.front().line;
+    if (reads.front().whole_number) text += ", a whole number. If it is a size, the program takes more";
+    else text += ". If a size depends on them, it is not predicted";
+    if (reads.size() > 1) text += ". " + tools::counted(reads.size() - 1, "other line") + " read some, too (--json)";
+    return text;
+}
+
+/// What was assumed where a size depends on data, below the verdict.
+void print_assumed(const Page& page, const ProgramEstimate& estimate) {
+    const std::vector<SizeFromData>& sizes = estimate.process().sizes_from_data;
+    for (auto first = sizes.begin(); first != sizes.end(); ++first) {
+        if (std::find_if(sizes.begin(), first, [&](const SizeFromData& each) { return each.assumed == first->assumed; }) != first) continue;
+        const auto same = std::count_if(first, sizes.end(), [&](const SizeFromData& each) { return each.assumed == first->assumed; });
+        page.paragraph("assumed  " + first->line +
+                           (same > 1 ? " and " + tools::counted(static_cast<std::size_t>(same - 1), "other line") : "") + ": " +
+                           first->assumed,
+                       indent);
+    }
+}
+
+/// A line of the program with which it takes another way, one that is modelled; empty: none is known.
+std::string setting_that_is_modelled(const ProgramEstimate& estimate) {
+    const bool recurrent = std::ranges::any_of(estimate.end.not_modelled, [](const std::string& each) {
+        return each.starts_with("cudnnRNN") || each.starts_with("cudnnGetRNN") || each.starts_with("cudnnSetRNN");
+    });
+    return recurrent ? "torch.backends.cudnn.enabled = False" : "";
 }
 
 void print_notes(const Page& page, const ProgramEstimate& estimate) {
@@ -104,19 +146,7 @@ void print_notes(const Page& page, const ProgramEstimate& estimate) {
     if (estimate.end.wrote_in_place && !estimate.run.in_place)
         note("what the program wrote is in the current folder: this machine does not allow a folder laid over it");
     if (estimate.beside_bytes > 0) note(format_bytes(estimate.beside_bytes) + " were taken beside PyTorch's allocator, by other libraries");
-    for (const SizeFromData& each : estimate.process().sizes_from_data)
-        note("depends on data at " + each.line + ": " + each.assumed + (each.at_least ? ", so at least" : ""));
-    if (const auto& reads = estimate.process().value_reads; !reads.empty()) {
-        std::string text = "values are read at ";
-        for (std::size_t i = 0; i < reads.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + reads[i].line;
-        if (reads.size() > 3) text += " and at " + std::to_string(reads.size() - 3) + " other lines (--json lists them)";
-        note(text + ". They got made-up ones: if a size depends on them, it is not predicted");
-        std::string whole;
-        for (const ValueRead& each : reads) {
-            if (each.whole_number) whole += (whole.empty() ? "" : ", ") + each.line;
-        }
-        if (!whole.empty()) note("whole numbers are read at " + whole + ". They got 1: if one is a size, the program takes more");
-    }
+    if (const std::string text = made_up_text(estimate); !text.empty()) note(text);
 }
 
 }  // namespace
@@ -129,10 +159,20 @@ std::string rounded_up(std::int64_t bytes) {
 
 std::string verdict(const ProgramAnswer& answer) {
     const ProgramEstimate& here = answer.on_card;
+    if (here.lacks_kernels()) {
+        const int capability = here.run.card.capability;
+        std::string compiled;
+        for (const std::string& each : here.process().architectures) compiled += (compiled.empty() ? "" : ", ") + each;
+        return "no: PyTorch " + here.process().torch + " has no kernels for its compute capability " + std::to_string(capability / 10) +
+               "." + std::to_string(capability % 10) + ", only for " + compiled;
+    }
     if (here.fails_line) {
         return std::string{answer.fits() ? "no" : "not known, it depends on data. Here"} + ": out of memory, " +
                format_bytes(here.fails_bytes) + " asked for by " + *here.fails_line + ", after " + steps_text(here.process().steps);
     }
+    if (const auto room = here.room_for_attention())
+        return "yes, while " + std::string{attention_workspace} + " is under " + format_bytes(*room);
+    if (!here.failure().empty()) return "not known: the program failed after " + steps_text(here.process().steps);
     if (const std::string why = here.unknown(); !why.empty()) return "not known: " + why;
     return here.caught > 0 ? "yes, by catching its out-of-memory" : "yes";
 }
@@ -146,12 +186,16 @@ void print_program(const Page& page, const ProgramAnswer& answer, std::size_t to
                        steps_text(whole.process().steps) + " in " + tools::duration(whole.end.seconds) + ", PyTorch " +
                        whole.process().torch,
                    indent);
-    page.paragraph("peak     " + std::string{whole.at_least() || !whole.need_known() ? "at least " : ""} +
-                       format_bytes(whole.reserved_peak) + " reserved, " + format_bytes(whole.allocated_peak) + " allocated, and " +
-                       format_bytes(here.run.card.context_bytes) + " for the CUDA context (" + here.run.card.context_from + ")" +
+    if (!whole.failure().empty()) page.paragraph("failed   " + whole.unknown(), indent);
+    page.paragraph("peak     " + bound_text(whole) + format_bytes(whole.reserved_peak) + " reserved, " +
+                       format_bytes(whole.allocated_peak) + " allocated, and " + format_bytes(here.run.card.context_bytes) +
+                       " for the CUDA context (" + here.run.card.context_from + ")" +
                        (answer.unlimited ? "; on a card that refuses nothing" : ""),
                    indent);
     page.paragraph("fits     " + verdict(answer) + need_text(whole), indent);
+    print_assumed(page, whole);
+    if (const std::string line = setting_that_is_modelled(whole); !line.empty())
+        page.paragraph("try      " + line + " in the program: PyTorch's own kernels are modelled. cuDNN's take another amount", indent);
     if (const std::string text = setting_text(answer); !text.empty()) page.paragraph("set      " + text, indent);
     page.paragraph("smallest " + smallest_text(answer), indent);
     print_steps(page, whole);
@@ -180,6 +224,11 @@ Json program_json(const ProgramAnswer& answer) {
               {"fails_at", nullptr},
               {"least_device_bytes", whole.need_known() ? Json(whole.least_card) : Json(nullptr)},
               {"at_least", whole.at_least()},
+              {"at_most", whole.at_most()},
+              {"failed", tools::text_or_null(whole.failure())},
+              {"try", tools::text_or_null(setting_that_is_modelled(whole))},
+              {"lacks_kernels", here.lacks_kernels()},
+              {"fits_if_attention_takes_less_than_bytes", tools::or_null(here.room_for_attention())},
               {"adapts_to_card", whole.adapts()},
               {"card_questions", process.card_questions},
               {"caught_out_of_memory", whole.caught},
@@ -222,7 +271,10 @@ Json program_json(const ProgramAnswer& answer) {
     for (const ValueRead& each : process.value_reads)
         json["asked"].push_back({{"line", each.line}, {"times", each.times}, {"whole_number", each.whole_number}});
     for (const SizeFromData& each : process.sizes_from_data)
-        json["depends_on_data"].push_back({{"line", each.line}, {"assumed", each.assumed}, {"at_least", each.at_least}});
+        json["depends_on_data"].push_back({{"line", each.line},
+                                           {"assumed", each.assumed},
+                                           {"at_least", each.bound == SizeFromData::Bound::at_least},
+                                           {"at_most", each.bound == SizeFromData::Bound::at_most}});
     for (const auto& each : whole.holders.scopes)
         json["lines"].push_back({{"line", ProgramEstimate::shown_line(each.scope)}, {"bytes", each.bytes}, {"blocks", each.blocks}});
     return json;

@@ -52,8 +52,9 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
     set("CLEARML_OFFLINE_MODE", "1");
     set("MLFLOW_TRACKING_URI", "file://" + (run.folder / "mlflow").string());
     set("PYTHONUNBUFFERED", "1");
-    // What is compiled and timed for a card that is not there is no use to anybody.
-    set("TORCHINDUCTOR_CACHE_DIR", (run.folder / "inductor").string());
+    // What is compiled and timed for a card that is not there is no use to anybody. Lines of what lies in site-packages are not the
+    // program's own: so its own line holds what compiled code takes.
+    set("TORCHINDUCTOR_CACHE_DIR", (run.folder / "site-packages" / "inductor").string());
     set("TRITON_CACHE_DIR", (run.folder / "triton").string());
     prepend("PYTHONPATH", (card / "site-packages").string());
     set("HPO_PREDICTION_PYTHON", (card / "site-packages").string());
@@ -121,6 +122,11 @@ std::string last_line(const worker::LogFile& output) {
     return last;
 }
 
+SizeFromData::Bound bound_of(const std::string& word) {
+    using enum SizeFromData::Bound;
+    return word == "most" ? at_most : word == "least" ? at_least : neither;
+}
+
 std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& folder) {
     std::vector<RecordedProcess> found;
     std::error_code gone;  // a program may delete anything
@@ -138,6 +144,7 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
         process.error = told.value("error", "");
         process.error_line = told.value("error_line", "");
         process.torch = told.value("torch", "");
+        process.architectures = told.value("architectures", std::vector<std::string>{});
         process.card_peak_bytes = told.value("card_peak_bytes", std::int64_t{0});
         process.allocated_bytes = told.value("allocated_bytes", std::int64_t{0});
         process.reserved_bytes = told.value("reserved_bytes", std::int64_t{0});
@@ -147,7 +154,7 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
             process.value_reads.push_back({each.value("line", ""), each.value("times", 0), each.value("whole_number", false)});
         process.card_questions = told.value("card_questions", std::vector<std::string>{});
         for (const nlohmann::json& each : told.value("sizes_from_data", nlohmann::json::array()))
-            process.sizes_from_data.push_back({each.value("line", ""), each.value("assumed", ""), each.value("at_least", true)});
+            process.sizes_from_data.push_back({each.value("line", ""), each.value("assumed", ""), bound_of(each.value("bound", "least"))});
         found.push_back(std::move(process));
     }
     std::ranges::sort(found, std::ranges::greater{}, [](const RecordedProcess& each) {

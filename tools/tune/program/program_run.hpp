@@ -34,8 +34,10 @@ struct ValueRead {
 /// A line of the program at which PyTorch makes something as large as the data says.
 struct SizeFromData {
     std::string line;
-    std::string assumed;    ///< what was taken for the size: "counted as if every element was chosen"
-    bool at_least = false;  ///< more is possible
+    enum class Bound : std::uint8_t { at_most, at_least, neither };
+
+    std::string assumed;  ///< what was taken for the size: "counted as if every element was chosen"
+    Bound bound = Bound::at_least;
 };
 
 /// How one process of the program ended that used the card.
@@ -44,10 +46,11 @@ struct RecordedProcess {
     bool complete = false;  ///< the snapshot is there. Otherwise the process was ended before it was written
     std::string why;        ///< steps: all of them were made; end: the program ended; limit: it was ended
     int steps = 0;
-    int ranks = 1;           ///< processes that train together, as torchrun tells each
-    std::string error;       ///< the exception that ended it; empty: none
-    std::string error_line;  ///< of the program, where it left PyTorch; empty: none
-    std::string torch;       ///< PyTorch's version
+    int ranks = 1;                           ///< processes that train together, as torchrun tells each
+    std::string error;                       ///< the exception that ended it; empty: none
+    std::string error_line;                  ///< of the program, where it left PyTorch; empty: none
+    std::string torch;                       ///< PyTorch's version
+    std::vector<std::string> architectures;  ///< for which its kernels are compiled, such as "sm_90"; empty: not known
     std::vector<int> cards;  ///< by number, those that it took memory of. The next three are of the card of which PyTorch took most
     std::int64_t card_peak_bytes = 0;  ///< by PyTorch's allocator and all others
     std::int64_t allocated_bytes = 0;

@@ -4,6 +4,7 @@ import os
 import sys
 
 from . import card_questions, initial_values, values
+from .known_values import KnownValues
 from .recording import Recording
 from .sizes_from_data import SizesFromData
 
@@ -16,8 +17,9 @@ def begin(torch, folder):
         sys.stdout.flush()
         os._exit(0)
     asked = values.Asked()
-    sizes = SizesFromData(torch)
-    values.answer(torch, asked, sizes)
+    known = KnownValues(torch)
+    sizes = SizesFromData(torch, known)
+    values.answer(torch, asked, sizes, known)
     initial_values.skip(torch)
     questions = {}
     card_questions.watch(torch, questions)

@@ -131,6 +131,7 @@ class Recording:
             "ranks": int(os.environ.get("WORLD_SIZE") or 1) if (os.environ.get("WORLD_SIZE") or "1").isdigit() else 1,
             "error_line": self.line,
             "torch": self.torch.__version__,
+            "architectures": cuda.get_arch_list(),
             "devices": devices,
             "card_peak_bytes": self.card_peak(most),
             "allocated_bytes": cuda.max_memory_allocated(most),

@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: MIT
-"""Operators whose result is as large as the data says. A virtual card has no data, so a size is assumed, and the line is noted."""
+"""Operators whose result is as large as the data says. Where the values are not known (known_values.py), a size is assumed, and the line is
+noted."""
 import threading
 import warnings
 
 from . import lines
+from .known_values import EVEN, GUESS
 
-EVERY = {"assumed": "counted as if every element was chosen", "at_least": False}
-ONCE = {"assumed": "counted as if each element was repeated once", "at_least": True}
-READ = {"assumed": "PyTorch read a number there, perhaps a size, and got 0", "at_least": True}
+# `bound`: the program takes at most, or at least, what was counted; "" where it is neither.
+EVERY = {"assumed": "counted as if every element was chosen", "bound": "most"}
+ONCE = {"assumed": "counted as if each element was repeated once", "bound": "least"}
+READ = {"assumed": "PyTorch read a number there, perhaps a size, and got 0", "bound": "least"}
+SPREAD = {"assumed": "counted as if the choices there were spread evenly", "bound": ""}
+EACH_ONCE = {"assumed": "counted as if each element was chosen once by the masks there, which exclude each other", "bound": ""}
+BELOW = {"assumed": "counted as if no value was above the length that is given", "bound": ""}
 
 
 class SizesFromData:
-    def __init__(self, torch):
+    def __init__(self, torch, known):
         self.noted = {}  # of each line, what was assumed there
+        self._torch = torch
+        self._known = known
+        self._inside = known.inside  # expected: what PyTorch is about to read, with what is to be noted
         self._library = lines.library_of(torch)
         self._lock = threading.Lock()
         self._operators = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is replaced is meant
             for operator, kernel in {
+                "_local_scalar_dense": self._number,
                 "nonzero": self._nonzero,
                 "repeat_interleave.Tensor": self._repeat_interleave_tensor,
                 "_unique": self._unique_one,
@@ -26,15 +36,11 @@ class SizesFromData:
                 "unique_dim": self._unique_dim,
                 "unique_consecutive": self._unique_consecutive,
             }.items():
-                self._operators.impl(operator, self._made(torch, kernel), "CUDA")
-
-    def _made(self, torch, function):
-        def operator(*arguments, **options):
-            return function(torch, *arguments, **options)
-
-        return operator
+                self._operators.impl(operator, kernel, "CUDA")
 
     def _note(self, what):
+        if what is None or getattr(self._inside, "answering", False):
+            return
         line = lines.calling(self._library)
         with self._lock:
             if line:  # autograd repeats what a line of the program did
@@ -44,39 +50,106 @@ class SizesFromData:
         """PyTorch itself read a single number."""
         self._note(READ)
 
-    def _nonzero(self, torch, tensor):
-        self._note(EVERY)
-        dimensions = tensor.dim()
-        return torch.empty((dimensions, tensor.numel()), dtype=torch.int64, device=tensor.device).t()
+    def _known_size(self, tensor):
+        """The values of a tensor if a size may be taken of them; else None. Notes on what they rest."""
+        known = self._known.of(tensor)
+        if known is None or known.level == GUESS:
+            return None
+        self._note(SPREAD if known.level == EVEN else None)
+        return known.host
 
-    def _repeat_interleave_tensor(self, torch, repeats, output_size=None):
+    def _expect(self, value, what):
+        """PyTorch is about to read a number, or a mask. Gives what is to be called afterwards."""
+        self._note(what)
+        before = getattr(self._inside, "answering", False)
+        self._inside.expected, self._inside.answering = value, True
+
+        def after(_):
+            self._inside.expected, self._inside.answering = None, before
+
+        return after
+
+    def expect(self, number, even=False, below=False):
+        return self._expect(number, SPREAD if even else BELOW if below else None)
+
+    def expect_mask(self, host, known):
+        if known.level == GUESS:
+            return None
+        return self._expect(int(host.count_nonzero()), SPREAD if known.level == EVEN else None)
+
+    def _number(self, tensor):
+        """item() and its like, which PyTorch also calls by itself."""
+        known = self._known.of(tensor)
+        if known is not None:
+            self._note(SPREAD if known.level == EVEN and not known.host.is_floating_point() else None)
+            return known.host.item()
+        if tensor.dtype == self._torch.bool:
+            return True  # programs ask whether all is well
+        if tensor.is_floating_point() or tensor.is_complex():
+            return self._torch.zeros((), dtype=tensor.dtype, device="cpu").item()
+        expected = getattr(self._inside, "expected", None)
+        if expected is not None:
+            return expected
+        self._note(READ)
+        return 0
+
+    def _chosen(self, tensor):
+        """How many elements are not zero."""
+        host = self._known_size(tensor)
+        if host is not None:
+            return int(host.count_nonzero())
+        expected = getattr(self._inside, "expected", None)
+        if expected is not None:
+            return expected
+        known = self._known.of(tensor)
+        if known is not None and known.chosen is not None:
+            self._note(EACH_ONCE)
+            return tensor.numel() if known.chosen else 0
+        self._note(EVERY)
+        return tensor.numel()
+
+    def _nonzero(self, tensor):
+        return self._torch.empty((tensor.dim(), self._chosen(tensor)), dtype=self._torch.int64, device=tensor.device).t()
+
+    def _repeat_interleave_tensor(self, repeats, output_size=None):
         size = output_size
         if size is None:
-            self._note(ONCE)
-            size = repeats.numel()
+            host = self._known_size(repeats)
+            if host is None:
+                self._note(ONCE)
+            size = repeats.numel() if host is None else int(host.sum())
         repeats.cumsum(0)  # PyTorch's kernel takes one, too
-        return torch.empty(size, dtype=repeats.dtype, device=repeats.device)
+        return self._torch.empty(size, dtype=repeats.dtype, device=repeats.device)
 
-    def _unique(self, torch, tensor, along, inverse, counts):
-        self._note(EVERY)
+    def _unique(self, tensor, along, inverse, counts, of_known):
+        """`of_known`: the same for values that are known."""
+        host = self._known_size(tensor)
+        if host is None:
+            self._note(EVERY)
         if along is None:
             found = tensor.reshape(-1).sort()[0]
-            places, each = tensor.shape, found.shape
+            places = tensor.shape
         else:
             found = tensor.clone()
-            places = each = tensor.shape[along : along + 1 or None]
-        index = dict(dtype=torch.int64, device=tensor.device)
-        return found, torch.empty(places if inverse else 0, **index), torch.empty(each if counts else 0, **index)
+            places = tensor.shape[along : along + 1 or None]
+        if host is not None:
+            shape = of_known(host).shape
+            found = found.new_empty(shape)
+        each = found.shape if along is None else found.shape[along : along + 1 or None]
+        index = dict(dtype=self._torch.int64, device=tensor.device)
+        empty = self._torch.empty
+        return found, empty(places if inverse else 0, **index), empty(each if counts else 0, **index)
 
-    def _unique2(self, torch, tensor, sorted=True, return_inverse=False, return_counts=False):
-        return self._unique(torch, tensor, None, return_inverse, return_counts)
+    def _unique2(self, tensor, sorted=True, return_inverse=False, return_counts=False):
+        return self._unique(tensor, None, return_inverse, return_counts, lambda host: self._torch.unique(host))
 
-    def _unique_one(self, torch, tensor, sorted=True, return_inverse=False):
-        return self._unique(torch, tensor, None, return_inverse, False)[:2]
+    def _unique_one(self, tensor, sorted=True, return_inverse=False):
+        return self._unique2(tensor, sorted, return_inverse)[:2]
 
-    def _unique_dim(self, torch, tensor, dim, sorted=True, return_inverse=False, return_counts=False):
-        return self._unique(torch, tensor, dim % tensor.dim(), return_inverse, return_counts)
+    def _unique_dim(self, tensor, dim, sorted=True, return_inverse=False, return_counts=False):
+        along = dim % tensor.dim()
+        return self._unique(tensor, along, return_inverse, return_counts, lambda host: self._torch.unique(host, dim=along))
 
-    def _unique_consecutive(self, torch, tensor, return_inverse=False, return_counts=False, dim=None):
+    def _unique_consecutive(self, tensor, return_inverse=False, return_counts=False, dim=None):
         along = None if dim is None else dim % tensor.dim()
-        return self._unique(torch, tensor, along, return_inverse, return_counts)
+        return self._unique(tensor, along, return_inverse, return_counts, lambda host: self._torch.unique_consecutive(host, dim=along))

@@ -1,65 +1,80 @@
 # SPDX-License-Identifier: MIT
-"""What a program reads from a virtual card. Nothing is computed there, so a plausible value is made up, and the line is noted.
+"""What a program reads from a virtual card. What is known is read as it is. For the rest a plausible value is made up, and the line is noted.
 
-A number that falls from 1 stands for a loss. Nothing is NaN, and nothing is infinite. Every other "is it so?" is answered by yes, and a whole
-number is 1. What is copied in larger pieces is zeros.
+A number that falls from 1 stands for a loss. Nothing is NaN, nothing is infinite, and nothing is wrong. Every other "is it so?" is answered by
+yes, and a whole number is 1. What is copied in larger pieces is zeros.
 """
+import contextlib
 import ctypes
-import functools
 import os
 import threading
 
 from . import lines
+from .known_values import COPIED, EVEN, FALL, GUESS, SURE, replace, watch
 
 LARGEST_NUMBER = 8  # bytes
-FALL = 0.97  # of a number that is read again at the same line
 READS = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
 
 
 class Asked:
-    """The lines that read something, and how often."""
+    """The lines that read something made up, and how often."""
 
     def __init__(self):
         self.lines = {}
         self.whole_numbers = set()  # of these lines
         self.lock = threading.Lock()
+        self.inside = threading.local()  # paused: what is read decides nothing
 
-    def note(self, line):
+    @contextlib.contextmanager
+    def paused(self):
+        before = getattr(self.inside, "paused", False)
+        self.inside.paused = True
+        try:
+            yield
+        finally:
+            self.inside.paused = before
+
+    def note(self, line, whole_number=False):
+        if getattr(self.inside, "paused", False):
+            return 0
         with self.lock:
             times = self.lines.get(line, 0)
             self.lines[line] = times + 1
+            if whole_number:
+                self.whole_numbers.add(line)
             return times
 
 
 class Answers:
-    def __init__(self, torch, asked, sizes):
+    def __init__(self, torch, asked, sizes, known):
+        self.torch = torch
         self.asked = asked
         self.sizes = sizes
+        self.known = known
         self.library = lines.library_of(torch)
         self.scaler = tuple(os.path.join(self.library, *each) + os.sep for each in (("amp",), ("cuda", "amp")))
-        self.inside = threading.local()  # answering: what the card is asked meanwhile is not the program's question
+        self.inside = known.inside  # answering: what the card is asked meanwhile is no size that PyTorch asks for
+
+    def within(self, work, *arguments, **options):
+        before = getattr(self.inside, "answering", False)
+        self.inside.answering = True
+        try:
+            return work(*arguments, **options)
+        finally:
+            self.inside.answering = before
 
     def number(self, tensor, function, *arguments):
         """The answer to item() and its like."""
-        line = lines.calling(self.library)
-        times = self.asked.note(line)
-        known = getattr(tensor, "_hpo_answer", None)
-        self.inside.answering = True
-        try:
-            value = function(tensor, *arguments)  # also checks that there is one element
-        finally:
-            self.inside.answering = False
-        if known is not None:
-            return type(value)(known)
-        if lines.calls_from(self.scaler):
-            return value  # "how many were infinite?": none
-        if isinstance(value, float):
-            return FALL**times
-        if isinstance(value, complex):
-            return complex(FALL**times)
-        if not isinstance(value, bool):
-            self.asked.whole_numbers.add(line)
-        return type(value)(1)
+        known = self.known.of(tensor)
+        value = self.within(function, tensor, *arguments)  # also checks that there is one element
+        if known is not None and known.level == SURE:
+            return value
+        is_scalers = lines.calls_from(self.scaler)  # "how many were infinite?": none
+        whole_number = isinstance(value, int) and not isinstance(value, bool) and not is_scalers
+        times = self.asked.note(lines.calling(self.library), whole_number)
+        if known is not None or is_scalers:
+            return value
+        return type(value)(1) if isinstance(value, int) else type(value)(FALL**times)
 
     def on_read(self, size):
         """Called by the virtual card for each copy to the host."""
@@ -69,86 +84,114 @@ class Answers:
         if size <= LARGEST_NUMBER:
             self.sizes.note_read()
 
+    def around_copy(self, arguments, options):
+        """A copy to the host is what the program wants to see, no size that PyTorch asks for."""
+        source = next((each for each in arguments if self.known.on_card(each)), None)
+        if source is None:
+            return None
+        before = getattr(self.inside, "answering", False)
+        self.inside.answering = True
 
-def answer(torch, asked, sizes):
-    answers = Answers(torch, asked, sizes)
+        def after(result):
+            self.inside.answering = before
+            if not isinstance(result, self.torch.Tensor) or result.is_cuda:
+                return
+            known = self.known.of(source)
+            if not before and (known is None or known.level != SURE):
+                self.asked.note(lines.calling(self.library))
+            if known is not None:
+                with self.torch.no_grad():
+                    result.detach().copy_(known.host)
+            elif source.numel() == 1 and source.is_floating_point():
+                result.detach().fill_(FALL ** (self.asked.lines.get(lines.calling(self.library), 1) - 1))
+
+        return after
+
+    def around_bincount(self, arguments, options):
+        """Its result is as long as the largest number says, and at least `minlength`."""
+        return self._around_largest(arguments[0], options.get("minlength", arguments[2] if len(arguments) > 2 else 0))
+
+    def around_one_hot(self, arguments, options):
+        if options.get("num_classes", arguments[1] if len(arguments) > 1 else -1) >= 0:
+            return None
+        return self._around_largest(arguments[0], 0)
+
+    def _around_largest(self, numbers, least):
+        if not self.known.on_card(numbers):
+            return None
+        known = self.known.of(numbers)
+        if known is not None and known.level < GUESS and known.host.numel() > 0:
+            return self.sizes.expect(int(known.host.max()), even=known.level == EVEN)
+        return self.sizes.expect(least - 1, below=True) if least > 0 else None
+
+    def around_mask(self, arguments, options):
+        """torch.masked_select."""
+        mask = options.get("mask", arguments[1] if len(arguments) > 1 else None)
+        known = self.known.of(mask) if self.known.on_card(mask) else None
+        return None if known is None else self.sizes.expect_mask(known.host.expand(self.torch.broadcast_shapes(arguments[0].shape, mask.shape)), known)
+
+
+def answer(torch, asked, sizes, known):
+    answers = Answers(torch, asked, sizes, known)
     tensors = torch.Tensor
-
-    def on_card(value):
-        return isinstance(value, tensors) and value.is_cuda
-
-    def replace(owner, name, made):
-        function = getattr(owner, name)
-        setattr(owner, name, functools.wraps(function)(made(function)))
+    around = {name: answers.around_copy for name in COPIED | {"tensor", "as_tensor", "copy_"}}
+    around.update(bincount=answers.around_bincount, one_hot=answers.around_one_hot, masked_select=answers.around_mask)
+    watch(torch, known, around)
 
     def read(function):
         def ask(tensor, *arguments):
-            if tensor.is_cuda and tensor.numel() == 1:
+            if tensor.is_cuda and tensor.numel() == 1 and not known.rests():
                 return answers.number(tensor, function, *arguments)
             return function(tensor, *arguments)
 
         return ask
 
-    def copied(function):
-        def cpu(tensor, *arguments, **options):
-            if not (tensor.is_cuda and tensor.numel() == 1):
-                return function(tensor, *arguments, **options)
-            answers.inside.answering = True  # the program reads a number, which is no size that PyTorch asks for
-            try:
-                copy = function(tensor, *arguments, **options)
-            finally:
-                answers.inside.answering = False
-            if tensor.is_floating_point():
-                copy.detach().fill_(tensor.item())
-            else:
+    def listed(function):
+        def tolist(tensor):
+            if not tensor.is_cuda:
+                return function(tensor)
+            return tensor.cpu().tolist()
+
+        return tolist
+
+    def looked_at(function):
+        """No size that the program works with depends on what it shows or saves."""
+
+        def look(*arguments, **options):
+            if known.rests():
+                return function(*arguments, **options)
+            with asked.paused():
+                return answers.within(function, *arguments, **options)
+
+        return look
+
+    def same(function):
+        """equal() and allclose()."""
+
+        def compare(*arguments, **options):
+            if known.rests() or not known.on_card(arguments[0]):
+                return function(*arguments, **options)
+            result = answers.within(function, *arguments, **options)
+            level, found = known.compute(function, arguments, options)
+            if level != SURE:
                 asked.note(lines.calling(answers.library))
-            return copy
+            return result if found is None else found
 
-        return cpu
-
-    def marked(answer_of):
-        """A question whose result keeps its answer, if the arguments tell one."""
-
-        def made(function):
-            def ask(*arguments, **options):
-                result = function(*arguments, **options)
-                if on_card(result) and not torch.compiler.is_compiling():
-                    known = answer_of(arguments)
-                    if known is not None:
-                        result._hpo_answer = known
-                return result
-
-            return ask
-
-        return made
-
-    def begins(truth):
-        """A question of which the answer is known, such as isnan."""
-        return marked(lambda _: truth)
-
-    def passed_on(change):
-        """A question about answers, such as any."""
-
-        def answer_of(arguments):
-            known = [each for each in (getattr(value, "_hpo_answer", None) for value in arguments) if each is not None]
-            return change(known) if known else None
-
-        return marked(answer_of)
+        return compare
 
     for name in ("item", "__bool__", "__int__", "__float__", "__index__", "__complex__"):
-        replace(tensors, name, read)
-    replace(tensors, "cpu", copied)
+        replace(torch, tensors, name, read)
+    replace(torch, tensors, "tolist", listed)
+    for owner, names in {
+        tensors: ("__repr__",),
+        torch: ("save",),
+        torch.UntypedStorage: ("cpu", "copy_", "tolist"),
+    }.items():
+        for name in names:
+            replace(torch, owner, name, looked_at)
     for owner in (torch, tensors):
-        for name, truth in {"isnan": False, "isinf": False, "isfinite": True}.items():
-            replace(owner, name, begins(truth))
-        for name in ("any", "logical_or"):
-            replace(owner, name, passed_on(any))
-        for name in ("all", "logical_and"):
-            replace(owner, name, passed_on(all))
-        replace(owner, "logical_not", passed_on(lambda known: not known[0]))
-    replace(tensors, "__or__", passed_on(any))
-    replace(tensors, "__and__", passed_on(all))
-    replace(tensors, "__invert__", passed_on(lambda known: not known[0]))
+        for name in ("equal", "allclose"):
+            replace(torch, owner, name, same)
 
     asked.listener = READS(answers.on_read)
     ctypes.CDLL(None).hpo_virtual_card_on_read(asked.listener)

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""Programs that ask for values, by name. Each holds what it gets against what a card would give, and takes optimizer steps."""
+import copy
+import io
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+GRAPHS, CLASSES = 32, 10
+
+
+def steps(check, count=3, width=16):
+    model = nn.Linear(width, CLASSES).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for _ in range(count):
+        scores = model(torch.randn(64, width).cuda())
+        check(scores)
+        scores.sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def graphs():
+    """A classifier of graphs: how many there are is read from the numbers of their nodes' graphs."""
+    batch = torch.arange(GRAPHS).repeat_interleave(5)
+    edges = torch.stack([torch.arange(100), torch.arange(100).flip(0)])
+
+    def check(scores):
+        of, pairs = batch.cuda(), edges.to("cuda")
+        scores + 1  # whatever runs on the card meanwhile
+        count = int(of.max()) + 1
+        assert count == GRAPHS and int(of.max().item() + 1) == GRAPHS and of.unique().numel() == GRAPHS
+        pooled = torch.zeros(count, CLASSES, device="cuda").index_add(0, of, torch.zeros(160, CLASSES, device="cuda"))
+        assert pooled.shape == (GRAPHS, CLASSES)
+        assert of.bincount().tolist() == [5] * GRAPHS and torch.bincount(of).shape == (GRAPHS,)
+        assert pairs[:, pairs[0] < pairs[1]].shape == (2, 50)  # edges of one direction
+        assert F.one_hot(of).shape == (160, GRAPHS)
+        lengths = of.bincount()
+        assert torch.repeat_interleave(torch.ones(GRAPHS, 3, device="cuda"), lengths, dim=0).shape == (160, 3)
+        assert torch.masked_select(torch.zeros(160, device="cuda"), of == 3).shape == (5,)
+
+    steps(check)
+
+
+def classes():
+    """Metrics of a classifier: which classes there are in the labels, and in what the model says."""
+
+    def check(scores):
+        labels = torch.randint(0, CLASSES, (64,)).cuda()
+        said = scores.argmax(1)
+        assert len(torch.unique(labels)) <= CLASSES and len(torch.unique(said.flatten(), dim=None)) <= CLASSES
+        table = torch.bincount(labels * CLASSES + said, minlength=CLASSES**2).reshape(CLASSES, CLASSES)
+        assert int(table.sum()) == 64
+        assert torch.equal(labels, labels.clone()) and not torch.equal(labels, labels + 1)
+        assert (labels >= 0).all() and not (labels > CLASSES - 1).any()
+        top = scores.topk(3, 1)[1]
+        assert top.shape == (64, 3) and all(len(set(row)) == 3 for row in top.tolist())
+
+    steps(check)
+
+
+def changes():
+    """What is known goes when it is changed, and comes back when it is replaced."""
+
+    def check(scores):
+        ones = torch.tensor([1, 1, 1]).cuda()
+        ones[1] = 5
+        ones.view(3)[2] += 6
+        assert ones.tolist() == [1, 5, 7] and ones.cpu().tolist() == [1, 5, 7]
+        again = copy.deepcopy(ones)
+        assert again.sum().item() == 13
+        ones.zero_()
+        assert ones.tolist() == [0, 0, 0] and again.tolist() == [1, 5, 7]
+        held = torch.zeros(2, device="cpu")
+        held.copy_(torch.tensor([2.0, 3.0]).cuda())
+        assert held.tolist() == [2, 3]
+        file = io.BytesIO()
+        torch.save(again, file)
+        file.seek(0)
+        assert torch.load(file, weights_only=True, map_location="cpu").shape == (3,)
+        counts = torch.zeros(1, dtype=torch.int64, device="cuda")
+        counts += scores.argmax(1).sum() * 0
+        counts.random_()
+        assert counts.item() == 1  # not known, so made up
+        with torch.inference_mode():
+            assert int(torch.tensor([3, 4]).cuda().max()) == 4
+
+    steps(check)
+
+
+def questions():
+    """Nothing is wrong, and nothing has ended."""
+
+    def check(scores):
+        if (scores[:, 1:] < -1).any() or torch.any(scores > 1e4) or scores.isnan().any():
+            raise AssertionError("a score is bad")
+        assert (scores > -1e9).all() and torch.isfinite(scores).all()
+        ended = torch.zeros(64, dtype=torch.bool, device="cuda")
+        ended = ended | (scores.argmax(1) == CLASSES + 1) | torch.isin(scores, torch.tensor([1.5]).cuda()).any(1)
+        assert not ended.all() and not ended.any()
+        assert not torch.all((scores.round() == 3).any(1))
+        loss = scores.square().mean()
+        assert loss < float("inf") and not loss > 100 and not (loss - loss.detach()).abs() < 1e-6
+
+    steps(check)
+
+
+def generates():
+    """Sequences go on until the most tokens are made: their ends are not known."""
+
+    def check(scores):
+        unfinished, tokens, end = torch.ones(8, dtype=torch.long, device="cuda"), torch.randint(0, 100, (8, 5)).cuda(), torch.tensor([2]).cuda()
+        while True:
+            logits = torch.randn(8, 100, device="cuda")
+            chosen = torch.multinomial(logits.softmax(-1), 1).squeeze(1) if tokens.shape[1] % 2 else logits.argmax(-1)
+            chosen = chosen * unfinished + 0 * (1 - unfinished)
+            tokens = torch.cat([tokens, chosen[:, None]], dim=-1)
+            full = torch.full((8,), tokens.shape[1] >= 21, device="cuda", dtype=torch.bool)
+            unfinished = unfinished & ~(full | torch.isin(tokens[:, -1], end))
+            if unfinished.max() == 0:
+                break
+        assert tokens.shape == (8, 21)
+
+    steps(check)
+
+
+def stops_early():
+    """It stops if its loss is not better three times."""
+    best, waited = float("inf"), 0
+
+    def check(scores):
+        nonlocal best, waited
+        loss = scores.square().mean()
+        waited = 0 if loss < best else waited + 1
+        best = min(best, loss.item())
+        if waited > 0 or not torch.isfinite(loss):
+            raise RuntimeError("the loss does not fall")
+
+    steps(check)
+
+
+def looks():
+    """No size depends on what is shown, saved or compared."""
+    kept = nn.Linear(2, 1).cuda()
+
+    def check(scores):
+        print(scores[0, :2], scores.argmax(), f"{scores.mean()}", scores[0, :2].to("cpu"), scores[0, :4].bfloat16().cpu(), scores[0, :2].tolist())
+        torch.equal(scores, scores + 1)
+        torch.allclose(scores, scores * 1.0001)
+        torch.save(kept.state_dict(), io.BytesIO())
+        held = torch.empty(2)
+        held[:] = scores[0, :2]
+
+    steps(check)
+
+
+def experts(like):
+    """Each token goes to 2 of 16 experts: together they compute 2 rows for each token."""
+    experts, chosen, tokens, width = 16, 2, 1024, 64
+    weights = nn.Parameter(torch.randn(experts, width, width, device="cuda"))
+    gate = nn.Linear(width, experts).cuda()
+    optimizer = torch.optim.SGD([weights, *gate.parameters()], lr=0.1)
+    for _ in range(3):
+        x = torch.randn(tokens, width, device="cuda")
+        top, of = gate(x).softmax(-1).topk(chosen)
+        out = torch.zeros_like(x)
+        masks = F.one_hot(of, num_classes=experts).permute(2, 1, 0)
+        rows = 0
+        for each in range(experts):
+            if like == "masks":
+                rows_of, place = torch.where(of == each)
+            elif like == "one_hot":
+                place, rows_of = torch.where(masks[each])
+            else:  # balanced by hand
+                rows_of = torch.arange(each * tokens * chosen // experts, (each + 1) * tokens * chosen // experts, device="cuda") % tokens
+                place = torch.zeros_like(rows_of)
+            rows += len(rows_of)
+            if len(rows_of):
+                out = out.index_add(0, rows_of, (x[rows_of] @ weights[each]) * top[rows_of, place, None])
+        assert rows == tokens * chosen
+        out.pow(2).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def lengths():
+    """Texts of several lengths: a mask of their ends, and the longest of them."""
+    ends = torch.tensor([3, 5, 2, 7])
+
+    def check(scores):
+        of = ends.cuda(non_blocking=True)
+        inside = torch.arange(10, device="cuda")[None] < of[:, None]
+        texts = torch.randn(4, 10, 8, device="cuda")
+        assert texts[inside].shape == (17, 8) and texts[:, : of.max()].shape == (4, 7, 8) and torch.zeros(of.max(), device="cuda").shape == (7,)
+        labels = torch.full((4, 10), -100, device="cuda").masked_fill(inside, 1)
+        assert (labels != -100).sum().item() == 17 and labels[labels != -100].shape == (17,)
+        cells = of.split([1, 3])[1].sum()
+        assert torch.where(inside[0])[0].tolist() == [0, 1, 2] and cells.item() == 14
+
+    steps(check)
+
+
+def groups():
+    """Rows are sorted into groups by a number that the card computes."""
+
+    def check(scores):
+        group = (scores[:, 0] * 4).long()
+        assert sum(scores[group == each].shape[0] for each in range(8)) == 64
+
+    steps(check)
+
+
+def masks():
+    """Rows are chosen by a question of which nobody knows the answer."""
+    steps(lambda scores: scores[scores[:, 0] > 0.5].sum())
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,503 @@
+# SPDX-License-Identifier: MIT
+"""What is known of the values of tensors on a virtual card, where no kernel computes anything.
+
+A small tensor that the program copied to the card, or filled there, has known values. What the program makes of known values by the functions
+named below is computed once more on the CPU, so it is known, too. A tensor that is changed in another way is not known any more: PyTorch
+counts the changes of each tensor.
+
+Some results that are not known get values that the program can go on with: indices that were chosen among N are spread evenly over the N, and
+questions get the answers that `_suppose` lists.
+"""
+import functools
+import importlib
+import operator
+import threading
+
+from . import lines
+from .initial_values import LARGE
+
+SURE, EVEN, GUESS = range(3)  # how well values are known: as on a real card; as if choices were even; made up. The worst of several counts
+MOST_ELEMENTS = 1 << 20  # of a tensor whose values are kept
+FALL = 0.97  # of a number that is read again at the same line: it stands for a loss
+MARK = "_hpo_known"
+
+MADE = {"tensor", "as_tensor", "arange", "zeros", "ones", "full", "eye", "linspace"}  # out of nothing
+MADE_LIKE = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_tensor"}
+COPIED = {"to", "cuda", "cpu", "type", "type_as", "int", "long", "short", "char", "byte", "bool", "float", "double", "half", "bfloat16"}
+QUESTIONS = {"isnan": False, "isinf": False, "isposinf": False, "isneginf": False, "isfinite": True, "isin": False}
+COMPARED = {"eq": "eq", "ne": "ne", "not_equal": "ne", "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt", "greater": "gt",
+            "ge": "ge", "greater_equal": "ge", **{f"__{each}__": each for each in ("eq", "ne", "lt", "le", "gt", "ge")}}
+AND = {"logical_and", "bitwise_and", "__and__", "__rand__", "all"}
+OR = {"logical_or", "bitwise_or", "__or__", "__ror__", "any"}
+WITH_INDICES = {"max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}  # in the second place
+WHOLE = {"any", "all", "logical_not", "__invert__", "bitwise_not", "max", "min", "amax", "amin"} | (AND | OR)  # for any number of equal values
+PURE = set(
+    "view reshape view_as reshape_as flatten unflatten ravel squeeze unsqueeze transpose t permute movedim swapaxes expand expand_as broadcast_to "
+    "repeat tile unbind select narrow index_select gather take take_along_dim flip roll contiguous clone __deepcopy__ detach diag diagonal tril triu "
+    "cat concat stack hstack vstack __getitem__ add sub subtract mul multiply div divide true_divide floor_divide remainder fmod pow neg abs sign clamp clip "
+    "floor ceil round sqrt square maximum minimum where masked_fill logical_not logical_xor bitwise_not bitwise_xor bitwise_left_shift "
+    "bitwise_right_shift isclose sum prod mean amax amin aminmax count_nonzero cumsum cumprod diff argsort msort argmax argmin nonzero argwhere "
+    "unique unique_consecutive bincount histc scatter scatter_add index_add index_fill index_put masked_select searchsorted bucketize "
+    "repeat_interleave one_hot pad __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __mod__ "
+    "__rmod__ __pow__ __neg__ __abs__ __invert__ __xor__ __lshift__ __rshift__".split()
+) | MADE | MADE_LIKE | COPIED | set(QUESTIONS) | set(COMPARED) | AND | OR | WITH_INDICES
+CHOSEN = {"multinomial", "randint", "randperm"}  # not the same twice, so never computed
+SUPPOSED = MADE | MADE_LIKE | COPIED | CHOSEN | set(QUESTIONS) | set(COMPARED) | AND | OR | WITH_INDICES | {
+    "argmax", "argmin", "argsort", "bucketize", "searchsorted"}
+METHODS = {"split", "chunk"}  # of tensors
+CHANGED = set(
+    "fill_ zero_ copy_ add_ sub_ mul_ div_ clamp_ masked_fill_ masked_scatter_ index_fill_ index_copy_ index_add_ index_put_ scatter_ "
+    "scatter_add_ logical_and_ logical_or_ logical_not_ bitwise_and_ bitwise_or_ __setitem__ __iadd__ __isub__ __imul__ __itruediv__ __iand__ __ior__ __ixor__".split()
+)
+REPLACED = {"fill_", "zero_", "copy_"}  # whatever was there before
+
+
+class Shared:
+    """What a tensor and its views share."""
+
+    __slots__ = ("level", "version", "filled")
+
+    def __init__(self, level, version, filled):
+        self.level = level
+        self.version = version  # of the tensor that the values are of; None: they are not known any more
+        self.filled = filled  # by one value, perhaps for a kernel to write into
+
+
+class Known:
+    """The values of a tensor."""
+
+    __slots__ = ("host", "shared", "chosen")
+
+    def __init__(self, host, shared, chosen=None):
+        self.host = host  # on the CPU. Its views share its memory where those of the tensor do
+        self.shared = shared
+        self.chosen = chosen  # of a mask "is it this one?": it stands for all elements, or for none
+
+    @property
+    def level(self):
+        return self.shared.level
+
+    def __deepcopy__(self, _):
+        return None  # a copy of the tensor gets its own
+
+
+class Unknown(Exception):
+    """Something has no known values."""
+
+
+class KnownValues:
+    def __init__(self, torch):
+        self.torch = torch
+        self.plain = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) if hasattr(torch.nn, "Buffer") else (torch.Tensor, torch.nn.Parameter)
+        self.library = lines.library_of(torch)
+        self.inside = threading.local()  # computing: values on the CPU
+        self.compared = {}  # how often numbers were compared, by line
+
+    def rests(self):
+        """The program is compiled or traced, so there are no values; or this package computes some."""
+        return self.torch.compiler.is_compiling() or self.torch._C._get_tracing_state() is not None or getattr(self.inside, "computing", False)
+
+    def on_card(self, value):
+        return type(value) in self.plain and value.is_cuda
+
+    @staticmethod
+    def _most(tensor):
+        """So many elements are kept. Large weights have no values yet (initial_values.py)."""
+        return LARGE - 1 if tensor.is_floating_point() else MOST_ELEMENTS
+
+    @staticmethod
+    def _version(tensor):
+        try:
+            return tensor._version
+        except RuntimeError:
+            return 0  # one of inference mode, where changes are not counted
+
+    def of(self, tensor):
+        """The Known of a tensor, or None."""
+        known = getattr(tensor, MARK, None)
+        return known if known is not None and known.shared.version == self._version(tensor) else None
+
+    def forget(self, tensor):
+        known = getattr(tensor, MARK, None)
+        if known is not None:
+            known.shared.version = None
+
+    def keep(self, tensor, host, level, filled=False):
+        if tensor.numel() > self._most(tensor) and any(host.stride()):
+            return
+        setattr(tensor, MARK, Known(host, Shared(level, self._version(tensor), filled)))
+
+    def keep_equal(self, tensor, value, level=GUESS):
+        """All elements are `value`."""
+        self.keep(tensor, self.torch.tensor(value, dtype=tensor.dtype, device="cpu").expand(tensor.shape), level)
+
+    # What a function makes of known values.
+
+    def _host(self, value, used):
+        """An argument with its tensors on the CPU. Notes in `used` what is known of those that were on the card."""
+        if isinstance(value, self.torch.Tensor):
+            if not value.is_cuda:
+                return value
+            known = self.of(value) if type(value) in self.plain else None
+            if known is None:
+                raise Unknown
+            used.append((value, known))
+            return known.host
+        if type(value) in (tuple, list):
+            return type(value)(self._host(each, used) for each in value)
+        if isinstance(value, slice):
+            return slice(*(self._host(each, used) for each in (value.start, value.stop, value.step)))
+        return value
+
+    def _without_device(self, options):
+        return {**{name: value for name, value in options.items() if name != "pin_memory"}, "device": "cpu"}
+
+    def _copied(self, result, source):
+        """`to` and its like: the source may be on the CPU."""
+        if source.is_cuda:
+            used = []
+            host = self._host(source, used)
+            return host.to(result.dtype), used
+        if type(source) not in self.plain or source.numel() > self._most(source):
+            raise Unknown
+        return source.detach().to(result.dtype, copy=True), []
+
+    def _computed(self, name, function, arguments, options, result):
+        """The result on the CPU, and the known tensors that it is made of."""
+        if name in COPIED:
+            return self._copied(result, arguments[0])
+        if name in MADE:
+            used = []
+            arguments, options = self._host(arguments, used), {key: self._host(each, used) for key, each in options.items()}
+            made = function(*arguments, **self._without_device(options))
+            return made.clone() if name == "as_tensor" else made, used  # the program may change what it was made of
+        if name in MADE_LIKE:
+            like = self.torch.empty((), dtype=arguments[0].dtype, device="cpu").expand(arguments[0].shape)
+            return function(like, *self._host(arguments[1:], []), **self._without_device(options)), []
+        used = []
+        if name == "__deepcopy__":
+            return self._host(arguments[0], used).clone(), used
+        host = self._host(arguments, used)
+        named = {key: self._host(each, used) for key, each in options.items()}
+        if not used:
+            raise Unknown
+        if any(known.host.numel() > MOST_ELEMENTS for _, known in used):
+            if name not in WHOLE:
+                raise Unknown
+            host = [each[(slice(0, 1),) * each.dim()] if isinstance(each, self.torch.Tensor) else each for each in host]
+            return function(*host, **named).expand(result.shape), used  # of equal values one is enough
+        return function(*host, **named), used
+
+    def _keep_result(self, result, host, used, filled):
+        """Keeps what was computed for a result, or for each of several."""
+        if isinstance(result, (tuple, list)):
+            for each, of_each in zip(result, host):
+                self._keep_result(each, of_each, used, filled)
+            return
+        if not self.on_card(result) or host.shape != result.shape:
+            return
+        host = host.to(result.dtype)
+        level = max((known.level for _, known in used), default=SURE)
+        for source, known in used:
+            if result is source:
+                return
+            same = result.untyped_storage()._cdata == source.untyped_storage()._cdata
+            same_host = host.untyped_storage()._cdata == known.host.untyped_storage()._cdata
+            if same and same_host:
+                setattr(result, MARK, Known(host, known.shared, known.chosen))
+                return
+            if same:
+                return  # a change of one would not be seen in the other
+            if same_host:
+                host = host.clone()
+        self.keep(result, host, level, filled)
+
+    def learn(self, name, function, arguments, options, result):
+        """Called after a function of PURE or CHOSEN. Its result may be known."""
+        first = result[0] if isinstance(result, (tuple, list)) and len(result) > 0 else result
+        if not self.on_card(first) or "out" in options:
+            return
+        self.inside.computing = True
+        try:
+            with self.torch.no_grad():
+                try:
+                    if name in CHOSEN:
+                        raise Unknown
+                    if first.numel() > self._most(first) and name not in WHOLE:
+                        raise Unknown
+                    host, used = self._computed(name, function, arguments, options, result)
+                    self._keep_result(result, host, used, name in MADE | MADE_LIKE)
+                except Unknown:
+                    self._suppose(name, arguments, options, result)
+        except Exception:  # noqa: BLE001 - what the CPU refuses is not known; the program is not to fail for it
+            pass
+        finally:
+            self.inside.computing = False
+
+    def compute(self, function, arguments, options):
+        """How well the answer of a function is known that makes no tensor, and the answer; GUESS and None if it is not."""
+        self.inside.computing = True
+        try:
+            used = []
+            host = self._host(arguments, used)
+            return max(known.level for _, known in used), function(*host, **options)
+        except Exception:  # noqa: BLE001 - as above
+            return GUESS, None
+        finally:
+            self.inside.computing = False
+
+    def prepare_change(self, target, arguments, options):
+        """Called before a function of CHANGED: what is known of its first argument, and of the others. Its change is counted for views, too."""
+        used = []
+        try:
+            others = self._host(arguments, used), {key: self._host(each, used) for key, each in options.items()}
+        except Unknown:
+            others = None
+        return self.of(target), others, max((each.level for _, each in used), default=SURE)
+
+    def change(self, name, function, target, prepared):
+        """Called after a function of CHANGED."""
+        known, others, level = prepared
+        if others is None:
+            return
+        self.inside.computing = True
+        try:
+            with self.torch.no_grad():
+                if not target.is_cuda:
+                    function(target, *others[0], **others[1])
+                    return
+                if known is None:
+                    if name not in REPLACED or target.numel() > self._most(target):
+                        return
+                    known = Known(self.torch.empty(target.shape, dtype=target.dtype, device="cpu"), Shared(SURE, None, name != "copy_"))
+                    setattr(target, MARK, known)
+                known.shared.version = known.chosen = None
+                function(known.host, *others[0], **others[1])
+            known.shared.level = max(known.level, level)
+            known.shared.version = self._version(target)
+        except Exception:  # noqa: BLE001 - as above
+            pass
+        finally:
+            self.inside.computing = False
+
+    # What is supposed where nothing is known.
+
+    def _number(self, value):
+        """A number that stands for one that is compared, and whether there is one."""
+        if not isinstance(value, self.torch.Tensor):
+            return value, True
+        if not value.is_cuda:
+            return value.item(), True
+        known = self.of(value)
+        if known is not None:
+            return known.host.item(), True
+        return None, False
+
+    def _compare(self, which, left, right, result):
+        if left is right:
+            self.keep_equal(result, which in ("eq", "le", "ge"))
+        elif result.numel() == 1 and result.dim() == 0:
+            pair = [self._number(left), self._number(right)]
+            missing = [each for each, (_, known) in zip((left, right), pair) if not known]
+            if len(missing) != 1:
+                return
+            line = lines.calling(self.library)
+            times = self.compared[line] = self.compared.get(line, -1) + 1
+            made_up = FALL**times if missing[0].is_floating_point() else 1
+            numbers = [number if known else made_up for number, known in pair]
+            self.keep_equal(result, getattr(operator, which)(*numbers))
+        elif which in ("eq", "ne") and not (isinstance(right, self.torch.Tensor) and right.numel() != 1):
+            self.keep_equal(result, which == "ne")
+            number, is_known = self._number(right)
+            if which == "eq" and is_known and self.on_card(left):
+                first, version = getattr(left, MARK + "_first", (number, self._version(left)))
+                setattr(left, MARK + "_first", (first, version))
+                if version == self._version(left):
+                    getattr(result, MARK).chosen = first == number
+
+    def _choose(self, name, arguments, options, result):
+        """Indices of which nobody knows what they are."""
+        among = arguments[0]
+        if name == "randint":
+            numbers = [each for each in arguments if isinstance(each, int)]
+            low = options.get("low", numbers[0] if len(numbers) > 1 else 0)
+            high = options.get("high", numbers[-1] if numbers else 1)
+            return self._keep_spread(result, -1, high - low, low)
+        if name == "randperm":
+            return self.keep(result, self.torch.arange(result.numel(), dtype=result.dtype, device="cpu"), EVEN)
+        if name in ("bucketize", "searchsorted"):
+            bounds = arguments[1] if name == "bucketize" else among
+            return self._keep_spread(result, -1, bounds.shape[-1] + 1)
+        if name == "multinomial":
+            return self._keep_spread(result, -1, among.shape[-1])
+        usual = 1 if name == "kthvalue" else 2 if name == "topk" else 0
+        found = [each for each in arguments[1 + (usual > 0):] if isinstance(each, int) and not isinstance(each, bool)]
+        dim = options.get("dim", found[0] if found else None if name in ("argmax", "argmin") else -1)
+        size = among.numel() if dim is None else among.shape[dim] if among.dim() else 1
+        if name in ("argmax", "argmin"):
+            return self._keep_spread(result, -1, size)
+        return self._keep_spread(result if name == "argsort" else result[1], dim, size)
+
+    def _keep_spread(self, result, dim, size, low=0):
+        """Indices below `size`, each as often as the others, and no two equal ones along `dim` if there are as many."""
+        count = result.numel()
+        if count > MOST_ELEMENTS or size <= 0:
+            return
+        flat = self.torch.arange(count, device="cpu")
+        flat = flat % size if count >= size else flat * (size // count) + size // count // 2
+        if result.dim() > 1:
+            shape = [*result.shape]
+            shape.append(shape.pop(dim))
+            flat = flat.reshape(shape).movedim(-1, dim)
+        self.keep(result, (flat.reshape(result.shape) + low).to(result.dtype).contiguous(), EVEN)
+
+    def _suppose(self, name, arguments, options, result):
+        if name in CHOSEN or name in ("argmax", "argmin", "argsort", "bucketize", "searchsorted"):
+            self._choose(name, arguments, options, result)
+        elif name in WITH_INDICES:
+            if isinstance(result, tuple):
+                self._choose(name, arguments, options, result)
+        elif name in QUESTIONS:
+            self.keep_equal(result, QUESTIONS[name])
+        elif name in COMPARED:
+            self._compare(COMPARED[name], arguments[0], arguments[1] if len(arguments) > 1 else options["other"], result)
+        elif name in AND | OR and result.dtype == self.torch.bool:
+            known = [self.of(each) for each in arguments if self.on_card(each)]
+            hosts = [each.host for each in known if each is not None]
+            if not hosts:
+                if name in ("any", "all"):  # "is anything wrong?", "is all well?"
+                    self.keep_equal(result, name == "all")
+                return
+            self.keep(result, hosts[0].bool().expand(result.shape), GUESS)
+
+
+def _overrides(torch, arguments):
+    """The arguments as torch.overrides takes them, if one is of a class of the program's that overrides PyTorch's functions; else None. Such a
+    class compares the function that it is given with those that it finds in PyTorch, so with the replaced ones. PyTorch itself gives it the
+    replaced methods of tensors, but not the functions of modules."""
+    among = (*arguments[0], *arguments[1:]) if arguments and type(arguments[0]) in (list, tuple) else arguments
+    if not torch.overrides.has_torch_function(among):
+        return None
+    found = torch.overrides._get_overloaded_args(among)
+    return None if not found or type(found[0]).__module__.startswith("torch.") else among
+
+
+def replace(torch, owner, name, made):
+    function = getattr(owner, name, None)
+    if function is None or not callable(function) or isinstance(function, type):
+        return
+    ask = made(function)
+    if owner is torch.Tensor:
+        setattr(owner, name, functools.wraps(function)(ask))
+        return
+
+    @functools.wraps(function)
+    def wrapped(*arguments, **options):
+        if torch.compiler.is_compiling():
+            return function(*arguments, **options)
+        among = _overrides(torch, arguments)
+        if among is not None:
+            return torch.overrides.handle_torch_function(wrapped, among, *arguments, **options)
+        return ask(*arguments, **options)
+
+    setattr(owner, name, wrapped)
+    # torch.jit.script knows functions by their identity.
+    scripted = torch.jit._builtins._find_builtin(function)
+    dispatched = torch._jit_internal.boolean_dispatched
+    if scripted is not None:
+        torch.jit._builtins._register_builtin(wrapped, scripted)
+    elif function in dispatched:
+        dispatched[wrapped] = dispatched[function]
+    else:
+        setattr(wrapped, "__script_if_tracing_wrapper", True)
+        setattr(wrapped, "__original_fn", function)
+
+
+def watch(torch, known, around):
+    """Puts a watch on the functions whose results may be known. `around`: functions by name. Each is called before the function of that name
+    with its arguments, and gives what is to be called afterwards with the result, or with None if it failed."""
+
+    def pure(name):
+        before = around.get(name)
+        of_known = name not in SUPPOSED  # nothing is known of its result if nothing is of its arguments
+
+        def made(function):
+            def ask(*arguments, **options):
+                if known.rests():
+                    return function(*arguments, **options)
+                after = before(arguments, options) if before is not None else None
+                result = None
+                try:
+                    result = function(*arguments, **options)
+                except BaseException:
+                    del arguments, options  # a traceback must not keep what the program gives up
+                    raise
+                finally:
+                    if after is not None:
+                        after(result)
+                if not of_known or options or any(hasattr(each, MARK) or type(each) in (list, tuple) for each in arguments):
+                    known.learn(name, function, arguments, options, result)
+                return result
+
+            return ask
+
+        return made
+
+    def changed(name):
+        before = around["copy_"]
+
+        def made(function):
+            def ask(tensor, *arguments, **options):
+                if known.rests() or type(tensor) not in known.plain:
+                    return function(tensor, *arguments, **options)
+                reads = not tensor.is_cuda and any(map(known.on_card, arguments))
+                if not tensor.is_cuda and not reads:
+                    return function(tensor, *arguments, **options)
+                prepared = known.prepare_change(tensor, arguments, options)
+                after = before(arguments, options) if reads else None
+                result = None
+                try:
+                    result = function(tensor, *arguments, **options)
+                except BaseException:
+                    del tensor, arguments, options
+                    raise
+                finally:
+                    if after is not None:
+                        after(result)
+                known.change(name, function, tensor, prepared)
+                return result
+
+            return ask
+
+        return made
+
+    def data_ptr(function):
+        def ask(tensor):
+            present = getattr(tensor, MARK, None)
+            if present is not None and present.shared.filled:
+                known.forget(tensor)  # a kernel that PyTorch does not know may write there
+            return function(tensor)
+
+        return ask
+
+    # It remembers the functions that `with torch.device(...)` is for.
+    importlib.import_module("torch.utils._device")._device_constructors()
+    for name in METHODS:
+        replace(torch, torch.Tensor, name, pure(name))
+    for name in PURE | CHOSEN:
+        for owner in (torch, torch.Tensor, torch.nn.functional):
+            if owner is not torch.nn.functional or name in ("one_hot", "pad"):
+                replace(torch, owner, name, pure(name))
+    for name in CHANGED:
+        replace(torch, torch.Tensor, name, changed(name))
+    replace(torch, torch.Tensor, "data_ptr", data_ptr)
+    allowed = torch.nn.parameter.UninitializedTensorMixin._allowed_methods  # of parameters that have no size yet
+    allowed += [getattr(torch.Tensor, each.__name__) for each in allowed if hasattr(torch.Tensor, each.__name__)]
+    state_of = torch._utils._get_obj_state
+
+    def without_mark(value):
+        """What the program saves of a tensor is what it would save without this package."""
+        state = state_of(value)
+        return {key: each for key, each in state.items() if not key.startswith(MARK)} if isinstance(state, dict) else state
+
+    torch._utils._get_obj_state = without_mark
