@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/analysis/demand/example.hpp"
 #include "hpo/analysis/demand/term.hpp"
-#include "hpo/analysis/regions/region_learner.hpp"
 
 namespace hpo::analysis::inline demand {
 

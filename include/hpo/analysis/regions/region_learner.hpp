@@ -7,16 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "hpo/analysis/demand/example.hpp"
 #include "hpo/analysis/regions/condition.hpp"
 
 namespace hpo::analysis::inline regions {
-
-/// One trial for the learner.
-struct Example {
-    const ParamSet* params = nullptr;
-    bool positive = false;
-    std::optional<double> peak_bytes;  ///< the measured need, if there is one
-};
 
 struct LearnedRegion {
     Region region;

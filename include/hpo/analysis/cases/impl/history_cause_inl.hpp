@@ -19,6 +19,7 @@
 #include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/demand/model.hpp"
 #include "hpo/analysis/demand/order.hpp"
+#include "hpo/analysis/demand/param_names.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hpo/analysis/changes/change_search.hpp"
+#include "hpo/analysis/demand/param_names.hpp"
 #include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::detail {

@@ -9,7 +9,7 @@
 
 #include "hpo/analysis/demand/demand.hpp"
 #include "hpo/analysis/demand/name_words.hpp"
-#include "hpo/analysis/regions/condition.hpp"
+#include "hpo/analysis/demand/param_names.hpp"
 #include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::inline demand {

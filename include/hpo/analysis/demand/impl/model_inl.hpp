@@ -16,7 +16,7 @@
 
 #include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/demand/model.hpp"
-#include "hpo/analysis/regions/condition.hpp"
+#include "hpo/analysis/demand/param_names.hpp"
 #include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::inline demand {

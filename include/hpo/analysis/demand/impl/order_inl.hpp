@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hpo/analysis/demand/order.hpp"
+#include "hpo/analysis/demand/param_names.hpp"
 #include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::inline demand {

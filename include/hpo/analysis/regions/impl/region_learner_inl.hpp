@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "hpo/analysis/demand/demand.hpp"
+#include "hpo/analysis/demand/param_names.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
 #include "hpo/base/inline.hpp"
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "hpo/analysis/demand/param_names.hpp"
 #include "hpo/analysis/regions/condition.hpp"
 #include "hpo/analysis/silent/neutral_bound.hpp"
 #include "hpo/base/inline.hpp"
