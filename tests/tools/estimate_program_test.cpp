@@ -53,6 +53,12 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
     CHECK(error_of({"--card", "T4", "--device-memory", "15GiB", "--", "true"}, 2).find("at most the card's 14.56 GiB") !=
           std::string::npos);
     CHECK(error_of({"--card", "a100", "--", "true"}, 2).find("expected one card: A100-40GB, A100-80GB") != std::string::npos);
+    // A card that is not listed is no other one, and a size is no card.
+    for (const char* name : {"RTX-2080-Super", "GTX-108", "a1"}) {
+        CAPTURE(name);
+        CHECK(error_of({"--card", name, "--", "true"}, 2).find("unknown card") != std::string::npos);
+    }
+    CHECK(error_of({"--device-memory", "4090", "--", "true"}, 2).find("--device-memory") != std::string::npos);
     const std::string wrong = error_of({"--card", "Voodoo", "--", "true"}, 2);
     for (const char* const each : {"RTX-2060", "T4", "A100-40GB", "B200"}) CHECK(wrong.find(each) != std::string::npos);
     CHECK(error_of({"--card=", "--", "true"}, 2).find("--card") != std::string::npos);

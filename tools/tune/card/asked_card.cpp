@@ -29,17 +29,22 @@ std::string short_name(std::string_view name) {
     return text;
 }
 
-/// The cards that a text may name: the one of that name, or those whose names begin so.
+/// "A100" of "A100-80GB". A name without a size of memory is whole.
+std::string_view without_size(std::string_view name) {
+    const auto dash = name.rfind('-');
+    return dash != std::string_view::npos && name.ends_with("GB") ? name.substr(0, dash) : name;
+}
+
+/// The cards that a text may name: the one of that name, or those that differ from it in their memory alone.
 std::vector<const KnownCard*> named_by(const std::string& text) {
     const std::string wanted = short_name(text);
-    std::vector<const KnownCard*> begin;
-    if (wanted.empty()) return begin;
+    std::vector<const KnownCard*> of_other_size;
+    if (wanted.empty()) return of_other_size;
     for (const KnownCard& each : known_cards) {
-        const std::string name = short_name(each.name);
-        if (name == wanted) return {&each};
-        if (name.starts_with(wanted)) begin.push_back(&each);
+        if (short_name(each.name) == wanted) return {&each};
+        if (short_name(without_size(each.name)) == wanted) of_other_size.push_back(&each);
     }
-    return begin;
+    return of_other_size;
 }
 
 const KnownCard* known(const std::string& name) {
@@ -64,8 +69,8 @@ std::string AskedCard::text(const std::vector<std::string>& files) const {
 }
 
 AskedCard asked_card(const CardWords& words) {
-    const KnownCard* const named = known(words.card.empty() ? std::string{usual_card} : words.card);
-    if (named == nullptr && !begins_as_size(words.card)) {
+    const KnownCard* const named = words.is_size ? nullptr : known(words.card.empty() ? std::string{usual_card} : words.card);
+    if (named == nullptr && !words.is_size && !begins_as_size(words.card)) {
         std::vector<std::string> several;
         for (const KnownCard* const each : named_by(words.card)) several.emplace_back(each->name);
         if (!several.empty()) throw bad_value(words.place, "'" + words.card + "'", "one card: " + join_names(several));

@@ -27,6 +27,7 @@ struct CardWords {
     std::string context;           ///< a size; empty: what others saw on the card, or a guess
     std::string part;              ///< a size: so much of the card's memory; empty: all of it
     std::string place = "--card";  ///< of the card's words, for messages
+    bool is_size = false;          ///< `card` is a size, and no name
 };
 
 /// The name is understood as people write it: RTX-4090, rtx4090 and 4090 are one card, and a100 is not one, because there are two. Throws

@@ -55,7 +55,8 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     run.card = asked_card({.card = by_size ? options.device_memory : options.card,
                            .context = options.context,
                            .part = by_size ? "" : options.device_memory,
-                           .place = by_size ? "--device-memory" : "--card"});
+                           .place = by_size ? "--device-memory" : "--card",
+                           .is_size = by_size});
     run.card.count = options.cards;
     if (!options.output.empty() && !std::ofstream{options.output, std::ios::app})
         throw Error{Errc::usage, "--output: " + options.output + ": cannot be written"};
