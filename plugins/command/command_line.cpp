@@ -136,10 +136,15 @@ std::string missing_file(const std::vector<std::string>& words) {
         const std::string_view rest = std::string_view{interpreter}.substr(std::min(name.size(), interpreter.size()));
         if (!interpreter.starts_with(name) || rest.find_first_not_of("0123456789.") != std::string_view::npos) continue;
         for (std::size_t i = 1; i < words.size(); ++i) {
-            if (words[i] == "-c" || words[i] == "-e" || words[i] == "-m" || words[i] == "--") return {};
-            if (words[i].starts_with('-')) continue;
+            const bool is_option = words[i].starts_with('-');
+            // Behind -c, -lc, -e or -m stands code or a module, and - is the standard input.
+            const bool names_no_file = words[i] == "-" || words[i] == "--" ||
+                                       (is_option && !words[i].starts_with("--") && words[i].find_first_of("cem") != std::string::npos);
+            if (names_no_file) return {};
+            if (is_option) continue;
             std::error_code unknown;
-            return words[i].ends_with(extension) && !std::filesystem::exists(words[i], unknown) ? words[i] : std::string{};
+            const bool may_be_file = words[i].find_first_of(" \t\n;") == std::string::npos;
+            return may_be_file && words[i].ends_with(extension) && !std::filesystem::exists(words[i], unknown) ? words[i] : std::string{};
         }
     }
     return {};

@@ -19,6 +19,10 @@ TEST_CASE("a file that an interpreter is to run is missed only where it is known
                                                                                        {"python3", "-W", "ignore", "nosuch.py"},
                                                                                        {"python3"},
                                                                                        {"sh", "-c", "cd x; python nosuch.py"},
+                                                                                       {"bash", "-lc", "source env.sh && bash run.sh"},
+                                                                                       {"bash", "-ec", "run.sh"},
+                                                                                       {"perl", "-ne", "a.pl"},
+                                                                                       {"python3", "-", "nosuch.py"},
                                                                                        {"env", "python3", "nosuch.py"},
                                                                                        {"shuf", "nosuch.sh"}})
         CHECK(missing(words).empty());
