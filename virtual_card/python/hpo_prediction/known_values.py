@@ -125,6 +125,8 @@ class KnownValues:
     def keep(self, tensor, host, level, filled=False):
         if tensor.numel() > self._most(tensor) and any(host.stride()):
             return
+        if tensor.is_inference():
+            level = max(level, GUESS)  # changes of such a tensor are not counted, so it may be another one by now
         setattr(tensor, MARK, Known(host, Shared(level, self._version(tensor), filled)))
 
     def keep_equal(self, tensor, value, level=GUESS):
@@ -172,8 +174,10 @@ class KnownValues:
             made = function(*arguments, **self._without_device(options))
             return made.clone() if name == "as_tensor" else made, used  # the program may change what it was made of
         if name in MADE_LIKE:
+            used = []
             like = self.torch.empty((), dtype=arguments[0].dtype, device="cpu").expand(arguments[0].shape)
-            return function(like, *self._host(arguments[1:], []), **self._without_device(options)), []
+            others, options = self._host(arguments[1:], used), {key: self._host(each, used) for key, each in options.items()}
+            return function(like, *others, **self._without_device(options)), used
         used = []
         if name == "__deepcopy__":
             return self._host(arguments[0], used).clone(), used
@@ -253,18 +257,20 @@ class KnownValues:
             others = self._host(arguments, used), {key: self._host(each, used) for key, each in options.items()}
         except Unknown:
             others = None
-        return self.of(target), others, max((each.level for _, each in used), default=SURE)
+        before = target.detach().clone() if not target.is_cuda and others is not None and target.numel() <= MOST_ELEMENTS else None
+        return self.of(target), others, max((each.level for _, each in used), default=SURE), before
 
     def change(self, name, function, target, prepared):
         """Called after a function of CHANGED."""
-        known, others, level = prepared
-        if others is None:
+        known, others, level, before = prepared
+        if others is None or (not target.is_cuda and before is None):
             return
         self.inside.computing = True
         try:
             with self.torch.no_grad():
-                if not target.is_cuda:
-                    function(target, *others[0], **others[1])
+                if not target.is_cuda:  # the program's own: it is changed once, with the values that are known
+                    target.detach().copy_(before)
+                    function(target.detach(), *others[0], **others[1])
                     return
                 if known is None:
                     if name not in REPLACED or target.numel() > self._most(target):
@@ -444,7 +450,7 @@ def watch(torch, known, around):
         return made
 
     def changed(name):
-        before = around["copy_"]
+        before = around["copy_" if name == "copy_" else "changed"]
 
         def made(function):
             def ask(tensor, *arguments, **options):

@@ -86,6 +86,13 @@ class Answers:
 
     def around_copy(self, arguments, options):
         """A copy to the host is what the program wants to see, no size that PyTorch asks for."""
+        return self._around_read(arguments, copies=True)
+
+    def around_change(self, arguments, options):
+        """A tensor of the program's on the CPU is changed by one of the card's. What is known of it is applied later (known_values.py)."""
+        return self._around_read(arguments, copies=False)
+
+    def _around_read(self, arguments, copies):
         source = next((each for each in arguments if self.known.on_card(each)), None)
         if source is None:
             return None
@@ -99,6 +106,8 @@ class Answers:
             known = self.known.of(source)
             if not before and (known is None or known.level != SURE):
                 self.asked.note(lines.calling(self.library))
+            if not copies:
+                return
             if known is not None:
                 with self.torch.no_grad():
                     result.detach().copy_(known.host)
@@ -109,12 +118,12 @@ class Answers:
 
     def around_bincount(self, arguments, options):
         """Its result is as long as the largest number says, and at least `minlength`."""
-        return self._around_largest(arguments[0], options.get("minlength", arguments[2] if len(arguments) > 2 else 0))
+        return self._around_largest(first_of(arguments, options, "input"), options.get("minlength", arguments[2] if len(arguments) > 2 else 0))
 
     def around_one_hot(self, arguments, options):
         if options.get("num_classes", arguments[1] if len(arguments) > 1 else -1) >= 0:
             return None
-        return self._around_largest(arguments[0], 0)
+        return self._around_largest(first_of(arguments, options, "tensor"), 0)
 
     def _around_largest(self, numbers, least):
         if not self.known.on_card(numbers):
@@ -128,13 +137,22 @@ class Answers:
         """torch.masked_select."""
         mask = options.get("mask", arguments[1] if len(arguments) > 1 else None)
         known = self.known.of(mask) if self.known.on_card(mask) else None
-        return None if known is None else self.sizes.expect_mask(known.host.expand(self.torch.broadcast_shapes(arguments[0].shape, mask.shape)), known)
+        if known is None:
+            return None
+        among = first_of(arguments, options, "input")
+        return self.sizes.expect_mask(known.host.expand(self.torch.broadcast_shapes(among.shape, mask.shape)), known)
+
+
+def first_of(arguments, options, name):
+    """The first argument of a call, which may be given by its name. None if there is none: PyTorch then says so."""
+    return arguments[0] if arguments else options.get(name)
 
 
 def answer(torch, asked, sizes, known):
     answers = Answers(torch, asked, sizes, known)
     tensors = torch.Tensor
     around = {name: answers.around_copy for name in COPIED | {"tensor", "as_tensor", "copy_"}}
+    around["changed"] = answers.around_change
     around.update(bincount=answers.around_bincount, one_hot=answers.around_one_hot, masked_select=answers.around_mask)
     watch(torch, known, around)
 
@@ -169,7 +187,7 @@ def answer(torch, asked, sizes, known):
         """equal() and allclose()."""
 
         def compare(*arguments, **options):
-            if known.rests() or not known.on_card(arguments[0]):
+            if known.rests() or not known.on_card(first_of(arguments, options, "input")):
                 return function(*arguments, **options)
             result = answers.within(function, *arguments, **options)
             level, found = known.compute(function, arguments, options)
