@@ -245,3 +245,12 @@ TEST_CASE("threads can spawn at the same time") {
     for (int i = 0; i < 20; ++i) expected += "0 1 2 3\n(status 0)";
     for (const std::string& text : texts) CHECK(text == expected);
 }
+
+TEST_CASE("a program that should get a descriptor which does not exist is not started") {
+    SpawnSpec spec{.program = "/bin/true"};
+    spec.descriptors = {SpawnSpec::null_device, SpawnSpec::null_device, -7};
+    errno = 0;
+    CHECK(hpo::spawn(spec) == -1);
+    CHECK(errno == EBADF);
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // no process is left
+}

@@ -89,9 +89,10 @@ std::vector<ProgramEstimate::StepPeak> step_peaks(const allocator::Recording& re
 bool runs_on(int capability, const std::vector<std::string>& architectures) {
     return architectures.empty() || std::ranges::any_of(architectures, [&](const std::string& each) {
                const auto digits = std::ranges::find_if(each, [](unsigned char c) { return std::isdigit(c) != 0; });
+               if (digits == each.end()) return false;
                int wanted = 0;
                const auto [end, error] = std::from_chars(&*digits, each.data() + each.size(), wanted);
-               if (digits == each.end() || error != std::errc{}) return false;
+               if (error != std::errc{}) return false;
                const std::string_view kind{end, each.data() + each.size()};
                if (kind == "a") return capability == wanted;
                const bool is_ptx = each.starts_with("compute_") && kind.empty();

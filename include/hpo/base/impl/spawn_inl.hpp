@@ -68,7 +68,10 @@ HPO_INLINE bool arrange_descriptors(PreparedSpawn& prepared) noexcept {
         if (source == SpawnSpec::null_device)
             source = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/dev/null", (n == STDIN_FILENO ? O_RDONLY : O_WRONLY) | O_CLOEXEC));
         else if (source == SpawnSpec::inherited) continue;
-        if (source < 0) return false;
+        if (source < 0) {
+            if (wanted[n] != SpawnSpec::null_device) errno = EBADF;
+            return false;
+        }
         prepared.copies[n] = ::fcntl(source, F_DUPFD_CLOEXEC, count);
         if (prepared.copies[n] < 0) return false;
     }
