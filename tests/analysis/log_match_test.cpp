@@ -265,6 +265,42 @@ TEST_CASE("an error in a program's own log belongs to the trial whose parameters
     CHECK(match_of(own_log(parallel, "[TIME] {'lr': LR, 'batch': BATCH}", errors), parallel).told.empty());
 }
 
+TEST_CASE("an error behind a trial's end is not that trial's, and a clock is not moved to make it so") {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 3; ++i) {
+        hpo::Trial trial = ended(i, i == 0 ? logged_complete : logged_fail, 1200.0 * (i + 1), 0);
+        trial.params = {};
+        trial.params.set("lr", hpo::FloatDistribution{1e-6, 1, true, {}}, 0.001 * (i + 1));
+        trial.values.assign(i == 0 ? 1 : 0, 0.5);
+        trial.started = hpo::Time{trial.completed->microseconds - 1'199'000'000};
+        trials.push_back(trial);
+    }
+    // Each trial takes twenty minutes, and the first tells its parameters at its end. The second runs out of memory a minute after its
+    // start.
+    const std::string text = "[2026-01-31 12:19:58] trained with {'lr': 0.001}\n[2026-01-31 12:21:00] Error: " + figures +
+                             "\n[2026-01-31 12:39:58] trained with {'lr': 0.002}\n[2026-01-31 12:59:58] trained with {'lr': 0.003}\n";
+    const auto match = match_of(text, trials);
+    CHECK(match.clock_ahead == 0);
+    REQUIRE(match.told.size() == 1);
+    CHECK(match.told.contains(1));
+    // Beside another worker's trial it is not known whose it is.
+    hpo::Trial beside = trials[1];
+    beside.number = 3;
+    beside.params.set("lr", hpo::FloatDistribution{1e-6, 1, true, {}}, 0.5);
+    trials.push_back(beside);
+    CHECK(match_of(text, trials).told.empty());
+}
+
+TEST_CASE("a text is shown whole, and not by its beginning") {
+    hpo::ParamSet params;
+    params.set("opt", hpo::CategoricalDistribution{{hpo::Value{std::string{"sgd"}}, hpo::Value{std::string{"sgd-nesterov"}}}}, 0);
+    using hpo::analysis::detail::shows_each;
+    for (const char* line : {"{'opt': 'sgd'}", "opt=sgd, lr=1", "opt: sgd", "{\"opt\": \"sgd\"}", "opt=sgd"})
+        CHECK(shows_each(line, params));
+    for (const char* line : {"{'opt': 'sgd-nesterov'}", "opt=sgd-nesterov", "opt=sgd/x", "{'opt': 'sgd"})
+        CHECK_FALSE(shows_each(line, params));
+}
+
 TEST_CASE("an error that a program logs in its own words is no metric, no setting and no hope") {
     using hpo::analysis::detail::logged_error;
     for (const char* line :

@@ -349,6 +349,12 @@ TEST_CASE("a log without a store is read by itself, also if it is packed") {
         CHECK_THAT(failures.out, Catch::Contains("trial 7") && Catch::Contains("bad label") && Catch::Contains("No store was read"));
     }
     CHECK(here("oom --store none.db --log ray.log").status == 3);
+    folder.write("short.log",
+                 "RuntimeError: CUDA error: out of memory\nstep\nRuntimeError: CUDA error: out of memory\nstep\nRuntimeError: CUDA error: "
+                 "out of memory\n");
+    CHECK(json::parse(here("oom --json --log short.log").out)["messages"].size() == 3);
+    folder.write("quiet.log", "nothing of note\n");
+    CHECK(json::parse(here("oom --json --log quiet.log --log short.log").out)["messages"].size() == 3);
     std::ofstream{folder.file("cut.gz"), std::ios::binary} << read_file(log + ".gz").substr(0, 60);
     CHECK_THAT(here("oom --log cut.gz").error, Catch::Contains("its compressed data has no end"));
     std::ofstream{folder.file("log.xz"), std::ios::binary} << "\xfd"
@@ -375,6 +381,12 @@ TEST_CASE("one log of several studies is read for each of them") {
     CHECK(count(without) == 0);
     CHECK(count(with) == 1);
     CHECK_THAT(analyze("failures" + arguments).out, Catch::Contains("2 of 2 lines about the end of a trial belong to these studies"));
+    // A pipe can be read once, and a log that says nothing takes no answer from another.
+    const std::string quiet = (folder.path() / "quiet.log").string();
+    std::ofstream{quiet} << "nothing of note\n";
+    CHECK_THAT(analyze("failures --log '" + quiet + "'" + arguments).out, Catch::Contains("2 of 2 lines about the end of a trial"));
+    CHECK_THAT(analyze("summary --store " + data + "optuna-5.0.0.db --log /dev/stdin < '" + log + "'").out,
+               Catch::Contains("2 of 2 lines about the end of a trial belong to these studies"));
 }
 
 TEST_CASE("a log tells why trials failed, and what of it belongs to another study is said") {

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
         "  hpo-analyze oom --store runs/optuna.db --study bert why trials ran out of memory\n"
         "  hpo-analyze oom --json | jq .rule_lua               the rule that would prevent it\n"
         "  hpo-analyze failures --log train.log                what else failed, with the words of the program's own log\n"
-        "  hpo-analyze oom --log slurm-*.out                   of logs alone, without hpo.db or another store\n"
+        "  hpo-analyze oom --log slurm-12.out                  of a log alone, without hpo.db or another store\n"
         "  hpo-analyze memory --limit 90%                      predicted against measured, and trials near the edge\n"
         "  hpo-analyze trial 42 --study bert                   all that is known of one trial\n"
         "  hpo-analyze compare plain guarded                   two studies of hpo.db side by side\n"

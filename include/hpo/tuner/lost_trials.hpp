@@ -124,7 +124,8 @@ public:
                                              FailedAttempt{lost, last, *last.failure, books_.history(), &options_.refuses_plan,
                                                            devices.others_usable(last.plan.device), devices.names()},
                                              std::nullopt, options_);
-            // Its plan is not known to fail. Reports that were taken over need the parameters that they were made with.
+            // If recovery gives up on the failure, it is met once more, and settled as in the run that was lost. Reports that were taken
+            // over need the parameters that they were made with.
             if (!answer.is_retry() || (step && !resumed_by(answer.recovery, last))) return Begun{*begun, std::move(next)};
             next = waiting_retry(*begun, last, std::move(next.attempt), std::move(answer.recovery), options_);
             next.attempt.plan.device.clear();  // this run may have others

@@ -35,16 +35,16 @@ struct Message {
 
 /// What the logs tell: how trials ended by Optuna's lines, and what was printed beside them. An error of one trial may be told twice, by
 /// what its program printed and by Optuna.
-struct Told {
+struct LogFailures {
     std::vector<Message> messages;
     std::size_t lines = 0;
     std::size_t ends = 0;       ///< lines about the end of a trial
     std::size_t own_words = 0;  ///< errors in a program's own words
 };
 
-void add(Told& told, const hpo::analysis::ProgramLog& log) {
-    told.lines += log.lines;
-    told.ends += log.events.size();
+void add(LogFailures& failures, const hpo::analysis::ProgramLog& log) {
+    failures.lines += log.lines;
+    failures.ends += log.events.size();
     const auto place = [&](std::size_t line) { return log.name + ", line " + std::to_string(line); };
     std::map<std::size_t, Message> by_line;
     for (const hpo::analysis::LogEvent& event : log.events) {
@@ -53,18 +53,21 @@ void add(Told& told, const hpo::analysis::ProgramLog& log) {
             by_line.emplace(event.line, Message{place(event.line), event.trial, std::move(failure)});
     }
     for (const hpo::analysis::LogRemark& remark : log.remarks) {
-        told.own_words += remark.own_words ? 1 : 0;
+        failures.own_words += remark.own_words ? 1 : 0;
         if (!remark.own_words && !remark.doubtful) by_line.emplace(remark.line, Message{place(remark.line), remark.trial, remark.failure});
     }
-    std::optional<std::size_t> before;  // the line of a message about memory without figures: what raised it may stand below
+    const Message* before = nullptr;  // a message about memory without figures: the error that it names may stand below
+    std::size_t line_before = 0;
     for (auto& [line, message] : by_line) {
         constexpr std::size_t longest_traceback = 60;
-        const bool is_same =
-            before && line - *before <= longest_traceback && message.is_memory() && message.trial == told.messages.back().trial;
-        if (is_same) told.messages.pop_back();
+        const bool is_same = before && line - line_before <= longest_traceback && message.is_memory() && message.failure.requested_bytes &&
+                             message.trial == before->trial;
+        if (is_same) failures.messages.pop_back();
         hpo::explain_oom(message.failure, {});
-        before = message.is_memory() && !message.failure.requested_bytes ? std::optional{line} : std::nullopt;
-        told.messages.push_back(std::move(message));
+        failures.messages.push_back(std::move(message));
+        const Message& kept = failures.messages.back();
+        before = kept.is_memory() && !kept.failure.requested_bytes ? &kept : nullptr;
+        line_before = line;
     }
 }
 
@@ -75,9 +78,9 @@ std::string name_of(const Message& message) {
                                : std::string{hpo::analysis::failure_name(failure)};
 }
 
-Json told_json(const Query& query, const Told& told) {
+Json failures_json(const Query& query, const LogFailures& failures) {
     Json messages = Json::array();
-    for (const Message& message : told.messages) {
+    for (const Message& message : failures.messages) {
         messages.push_back({{"place", message.place},
                             {"trial", message.trial ? Json(*message.trial) : Json(nullptr)},
                             {"kind", std::string{hpo::analysis::failure_name(message.failure)}},
@@ -87,30 +90,30 @@ Json told_json(const Query& query, const Told& told) {
     }
     return {{"store", nullptr},
             {"files", query.logs},
-            {"lines", told.lines},
-            {"trial_lines", told.ends},
+            {"lines", failures.lines},
+            {"trial_lines", failures.ends},
             {"messages", std::move(messages)},
-            {"other_error_lines", told.own_words}};
+            {"other_error_lines", failures.own_words}};
 }
 
 }  // namespace
 
 void log_alone(const Query& query, Overview of) {
-    Told told;
-    for (const std::string& path : query.logs) add(told, read_log(path, {}));
-    if (of == Overview::oom) std::erase_if(told.messages, [](const Message& message) { return !message.is_memory(); });
-    if (query.json) return print(told_json(query, told));
+    LogFailures failures;
+    for (const std::string& path : query.logs) add(failures, read_log(path, {}));
+    if (of == Overview::oom) std::erase_if(failures.messages, [](const Message& message) { return !message.is_memory(); });
+    if (query.json) return print(failures_json(query, failures));
     const Page page = Page::standard_output();
     const std::string where = query.logs.size() == 1 ? query.logs.front() : counted(query.logs.size(), "log");
     const std::string what = of == Overview::oom ? "out-of-memory" : "failure";
-    const std::string read = " in " + counted(told.lines, "line") + ", " + std::to_string(told.ends) + " about the end of a trial";
-    if (told.messages.empty()) {
+    const std::string read = " in " + counted(failures.lines, "line") + ", " + std::to_string(failures.ends) + " about the end of a trial";
+    if (failures.messages.empty()) {
         page.paragraph("No message of " + std::string{of == Overview::oom ? "an " : "a "} + what + " in " + where + read + ".");
     } else {
         page.heading("Messages of " + what + (of == Overview::oom ? "" : "s") + " in " + where + ": " +
-                     std::to_string(told.messages.size()) + read);
+                     std::to_string(failures.messages.size()) + read);
         std::map<std::string, std::size_t> counts;
-        for (const Message& message : told.messages) ++counts[name_of(message)];
+        for (const Message& message : failures.messages) ++counts[name_of(message)];
         std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
         std::ranges::stable_sort(sorted, std::greater{}, [](const auto& entry) { return entry.second; });
         Table table{{{"count", Table::Align::right}, {"failure"}}};
@@ -119,18 +122,18 @@ void log_alone(const Query& query, Overview of) {
         page.line();
         page.heading("What they say");
         constexpr std::size_t most = 20;
-        for (std::size_t i = 0; i < told.messages.size() && i < most; ++i) {
-            const Message& message = told.messages[i];
+        for (std::size_t i = 0; i < failures.messages.size() && i < most; ++i) {
+            const Message& message = failures.messages[i];
             const std::string says =
                 message.failure.evidence.empty() ? one_line(hpo::failure_line(message.failure), 300) : message.failure.evidence;
             page.paragraph("  " + message.place + (message.trial ? ", trial " + std::to_string(*message.trial) : "") + ": " +
                                name_of(message) + ": " + says,
                            6);
         }
-        if (told.messages.size() > most) page.line("  and " + counted(told.messages.size() - most, "other") + ": --json");
+        if (failures.messages.size() > most) page.line("  and " + counted(failures.messages.size() - most, "other") + ": --json");
     }
-    if (of == Overview::failures && told.own_words > 0)
-        page.paragraph("  " + counted(told.own_words, "other line") + " may tell of an error in the program's own words.", 2);
+    if (of == Overview::failures && failures.own_words > 0)
+        page.paragraph("  " + counted(failures.own_words, "other line") + " may tell of an error in the program's own words.", 2);
     page.line();
     page.paragraph("No store was read: there is no " + query.store +
                    " here, and --store names none. So the trials' states and parameters are "

@@ -80,7 +80,8 @@ hpo::analysis::StudyCounts as_they_are(const hpo::analysis::FailureTotals& total
     return counts;
 }
 
-void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary, const hpo::analysis::LogMatch& log) {
+void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary, const hpo::analysis::LogMatch& log,
+                const std::vector<std::string>& paths) {
     const hpo::analysis::FailureTotals& memory = summary.totals;
     const Objectives objectives{data.study};
     page.heading("Study " + data.study.name + " (" + objectives.text() + ") in " + data.store);
@@ -163,7 +164,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     if (!summary.silent.empty()) entry("", "what is stored about trials without a message: hpo-analyze failures");
     if (const std::string_view next = next_command(summary); !next.empty())
         page.line("  next      hpo-analyze " + std::string{next} + " --store " + shell_quoted(data.store) + " --study " +
-                  shell_quoted(data.study.name));  // whole, to be copied
+                  shell_quoted(data.study.name) + log_words(paths));  // whole, to be copied
 }
 
 /// Counts the study, and adds the parameters that are to be shown.
@@ -197,9 +198,10 @@ void summary(const Query& query) {
     const Page page = Page::standard_output();
     if (all.empty() && !query.json) page.line("no study in " + query.store);
     bool first = true;
+    const std::vector<hpo::analysis::ProgramLog> read = read_logs(query.logs, names_of(all));
     std::vector<hpo::analysis::LogMatch> logs;
     for (StudyData& data : all) {
-        const auto& log = logs.emplace_back(read_logs(query.logs, data.trials));
+        const auto& log = logs.emplace_back(match_logs(read, data.trials));
         const auto numbers = summarised(data, log);
         if (query.json) {
             list.push_back(summary_json(data, numbers));
@@ -208,7 +210,7 @@ void summary(const Query& query) {
         }
         if (!first) page.line();
         first = false;
-        print_text(page, data, numbers, log);
+        print_text(page, data, numbers, log, query.logs);
         if (all.size() == 1) print_log_match(page, query.logs, log);
     }
     if (query.json) return print(list);

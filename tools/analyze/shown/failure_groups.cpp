@@ -88,8 +88,9 @@ Json counts_json(const Counts& counts, const char* name) {
 }  // namespace
 
 hpo::FailureTraits FailureGroup::traits() const {
-    // Nobody knows what ended a trial that was not run again, or that says nothing.
-    return first->not_run() || first->silent() ? hpo::FailureTraits{} : hpo::traits_of(first->failure);
+    // Nobody knows what ended a trial that was not run again, or whose program said that it failed and no more.
+    const bool says_nothing = first->attempt && first->silent();
+    return first->not_run() || says_nothing ? hpo::FailureTraits{} : hpo::traits_of(first->failure);
 }
 
 std::string FailureGroup::where() const {

@@ -156,6 +156,12 @@ std::vector<StudyData> read_studies_in_brief(const Query& query) {
     return read_all(query, query.logs.empty() ? Reading::brief_without_params : Reading::whole);
 }
 
+hpo::analysis::ParamNames names_of(std::span<const StudyData> studies) {
+    hpo::analysis::ParamNames names;
+    for (const StudyData& data : studies) names.add(data.trials);
+    return names;
+}
+
 void add_params(StudyData& data, std::span<hpo::Trial> trials) { hpo::store::Snapshot{data.store}.add_params(data.study, trials); }
 
 std::vector<std::string> attempt_logs(const StudyData& data, const hpo::Trial& trial) {

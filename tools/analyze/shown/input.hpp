@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/analysis/logs/shown_params.hpp"
 #include "hpo/analysis/silent/silent_report.hpp"
 #include "hpo/core/history.hpp"
 
@@ -62,5 +63,8 @@ void add_params_if_needed(StudyData& data);
 [[nodiscard]] StudyData read_study_in_brief(const Query& query);
 /// As read_studies, with no more than counts need: in brief, and without parameters.
 [[nodiscard]] std::vector<StudyData> read_studies_in_brief(const Query& query);
+
+/// By which names lines of a log may show the parameters of a trial.
+[[nodiscard]] hpo::analysis::ParamNames names_of(std::span<const StudyData> studies);
 
 }  // namespace hpo_analyze

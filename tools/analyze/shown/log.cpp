@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analyze/shown/log.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +32,7 @@ constexpr std::uintmax_t largest_log_bytes = std::uintmax_t{4} << 30U;
 
 }  // namespace
 
-hpo::analysis::ProgramLog read_log(const std::string& path, hpo::analysis::ParamNames names) {
+hpo::analysis::ProgramLog read_log(const std::string& path, const hpo::analysis::ParamNames& names) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     if (status.type() == std::filesystem::file_type::not_found) refuse_log(path, "does not exist");
@@ -56,7 +57,7 @@ hpo::analysis::ProgramLog read_log(const std::string& path, hpo::analysis::Param
             refuse_log(path, std::string{"is packed by "} + program + "; unpack it first: " + program + " -dk " + shell_quoted(path));
     }
     std::istream file{&bytes};
-    hpo::analysis::LogReader reader{path, std::move(names)};
+    hpo::analysis::LogReader reader{path, names};
     std::string line;
     std::size_t number = 0;
     bool is_of_hpo_tune = false;
@@ -72,18 +73,37 @@ hpo::analysis::ProgramLog read_log(const std::string& path, hpo::analysis::Param
     auto log = std::move(reader).finish();
     if (log.events.empty() && log.remarks.empty() && is_of_hpo_tune)
         refuse_log(path, "is the log of a run of hpo-tune. The study's store says all of that, so leave --log out");
-    if (log.events.empty() && log.remarks.empty() && log.shown.empty()) {
-        refuse_log(path, "mentions no trial in " + counted(log.lines, "line") +
-                             "; expected Optuna's lines, such as 'Trial 7 failed with parameters: {...} because of the following error: "
-                             "...', or a traceback");
-    }
     return log;
 }
 
-LogMatch read_logs(const std::vector<std::string>& paths, std::span<const hpo::Trial> trials) {
+std::vector<hpo::analysis::ProgramLog> read_logs(const std::vector<std::string>& paths, const hpo::analysis::ParamNames& names) {
+    std::vector<hpo::analysis::ProgramLog> logs;
+    for (const std::string& path : paths) logs.push_back(read_log(path, names));
+    const auto tells_nothing = [](const hpo::analysis::ProgramLog& log) {
+        return log.events.empty() && log.remarks.empty() && log.shown.empty();
+    };
+    if (!logs.empty() && std::ranges::all_of(logs, tells_nothing)) {
+        refuse_log(paths.front(), "mentions no trial in " + counted(logs.front().lines, "line") +
+                                      "; expected Optuna's lines, such as 'Trial 7 failed with parameters: {...} because of the following "
+                                      "error: ...', or a traceback");
+    }
+    return logs;
+}
+
+LogMatch match_logs(std::span<const hpo::analysis::ProgramLog> logs, std::span<const hpo::Trial> trials) {
     LogMatch match;
-    for (const std::string& path : paths) match_log(read_log(path, hpo::analysis::ParamNames{trials}), trials, match);
+    for (const hpo::analysis::ProgramLog& log : logs) match_log(log, trials, match);
     return match;
+}
+
+LogMatch read_logs(const std::vector<std::string>& paths, std::span<const hpo::Trial> trials) {
+    return match_logs(read_logs(paths, hpo::analysis::ParamNames{trials}), trials);
+}
+
+std::string log_words(const std::vector<std::string>& paths) {
+    std::string words;
+    for (const std::string& path : paths) words += " --log " + shell_quoted(path);
+    return words;
 }
 
 std::string unmatched_text(const LogMatch& log) {

@@ -43,9 +43,11 @@ struct StudyLine {
 /// What is most worth a look comes first: most failures of this kind, then most time lost, then most that may be of this kind, too.
 std::vector<StudyLine> study_lines(const Query& query, Overview of, std::vector<hpo::analysis::LogMatch>& logs) {
     std::vector<StudyLine> lines;
-    for (StudyData& data : read_studies_in_brief(query)) {
+    std::vector<StudyData> studies = read_studies_in_brief(query);
+    const std::vector<hpo::analysis::ProgramLog> read = read_logs(query.logs, names_of(studies));
+    for (StudyData& data : studies) {
         add_params_if_needed(data);
-        logs.push_back(read_logs(query.logs, data.trials));
+        logs.push_back(match_logs(read, data.trials));
         lines.push_back(
             {data.study.name, hpo::analysis::summarise(data.study, data.trials, data.rejections, logs.back().told, data.context()).totals});
     }
@@ -132,9 +134,8 @@ void print_overview(const Query& query, Overview of) {
     }
     print_log_totals(page, query.logs, logs);
     if (lines.empty() || !has_something(lines.front(), of)) return;
-    std::string command = std::string{"hpo-analyze "} + (of == Overview::oom ? "oom" : "failures") + " --store " +
-                          shell_quoted(query.store) + " --study " + shell_quoted(lines.front().study);
-    for (const std::string& log : query.logs) command += " --log " + shell_quoted(log);
+    const std::string command = std::string{"hpo-analyze "} + (of == Overview::oom ? "oom" : "failures") + " --store " +
+                                shell_quoted(query.store) + " --study " + shell_quoted(lines.front().study) + log_words(query.logs);
     const bool most = lines.size() < 2 || lines.front().count(of) > lines[1].count(of);
     const std::string first = "  Look first at " + lines.front().study + (most ? ", which has most:" : ":");
     if (columns(first + command) < page.width()) return page.line(first + " " + command);

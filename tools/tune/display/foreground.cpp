@@ -121,7 +121,8 @@ private:
             foreground.prepare_signal_text();
             struct ::sigaction action {};
             action.sa_handler = [](int number) {
-                if (running) running->ended_by_signal(number);
+                if (running && running->process_ == ::getpid())
+                    running->ended_by_signal(number);  // a child that the trainer forked is silent
                 ::_exit(exit_code(Errc::check_failed));
             };
             action.sa_flags = SA_ONSTACK;
@@ -283,6 +284,7 @@ private:
     const ForegroundOptions& options_;
     Printer printer_;
     std::optional<OutputAside> aside_;  ///< for one JSON document
+    const ::pid_t process_ = ::getpid();
     std::string before_signal_, behind_signal_;
 };
 

@@ -70,7 +70,7 @@ HPO_INLINE void prefer_measured_cures(std::vector<OomCase>& cases) {
     std::set<OomCause> by_number;
     const auto cause_of = [](const OomCase& entry) { return entry.failed.failure.cause.value_or(OomCause::unknown); };
     for (const OomCase& entry : cases) {
-        if (!entry.change || entry.change->basis != Change::Basis::attempt) continue;
+        if (!entry.change || entry.change->basis != Change::Basis::attempt || cause_of(entry) == OomCause::unknown) continue;
         if (!entry.change->param.empty()) by_number.insert(cause_of(entry));
         else if (!entry.change->share) ++cures[cause_of(entry)][entry.change->what];
     }

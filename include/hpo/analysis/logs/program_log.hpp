@@ -41,6 +41,7 @@ struct ProgramLog {
     std::vector<LogEvent> events;
     std::vector<LogRemark> remarks;
     std::vector<ShownParams> shown;
+    bool shows_more = false;  ///< lines that may show parameters came after as many as are kept
 };
 
 /// Reads a program's log line by line: Optuna's lines about trials, tracebacks, out-of-memory messages, and the death of the process. It

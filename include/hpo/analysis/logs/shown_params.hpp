@@ -16,13 +16,16 @@ namespace hpo::analysis::inline logs {
 class ParamNames {
 public:
     ParamNames() = default;
-    explicit ParamNames(std::span<const Trial> trials);
+    explicit ParamNames(std::span<const Trial> trials) { add(trials); }
 
-    /// True if a line has the name that most trials have, and all names that every trial has.
+    /// Adds those of another study.
+    void add(std::span<const Trial> trials);
+
+    /// True if a line gives values to all names that every trial of a study has, or, if there are none, to the commonest name.
     [[nodiscard]] bool may_be_shown(std::string_view line) const;
 
 private:
-    std::vector<std::string> names_;  ///< empty: no line shows anything
+    std::vector<std::vector<std::string>> names_;  ///< of each study that has parameters
 };
 
 /// Finds the trials whose parameters a line shows: "hyperparameters: {'lr': 0.01, 'batch': 32}", "lr=0.01, batch=32" or JSON. Numbers may
@@ -37,7 +40,7 @@ public:
 
 private:
     using Entry = std::pair<double, const Trial*>;
-    std::map<std::string, std::vector<Entry>> by_number_;  ///< by the first number of each trial, a real one if it has any; sorted
+    std::map<std::string, std::vector<Entry>> by_number_;  ///< by the number of each trial that has most values in the study; sorted
 };
 
 }  // namespace hpo::analysis::logs

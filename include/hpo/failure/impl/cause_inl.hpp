@@ -147,8 +147,9 @@ HPO_INLINE OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& c
         }
     }
     if (workspace) {
-        const bool is_guess = detail::mentions_any(detail::lower_case(failure.message), {"unable to find a", "failed to get convolution"});
-        return {OomCause::workspace, std::string{"a library's temporary "} + (is_guess ? "probably " : "") +
+        const auto part = find_telling_part({}, failure.message);
+        return {OomCause::workspace, std::string{"a library's temporary "} +
+                                         (part && part->family && part->family->is_guess ? "probably " : "") +
                                          "did not fit: " + detail::words_that_tell(failure.message)};
     }
     if (free_is_enough) {

@@ -218,7 +218,6 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
         }
         if (!witness) continue;
         others.pop_back();
-        ++leaks;
         const std::string ran_so = "trial " + std::to_string(witness->number) + " ran to its end with " +
                                    (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on");
         if (entry.attempt) {
@@ -226,6 +225,7 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
             entry.failure.evidence = ran_so + "; what else held memory here is not known";
             continue;
         }
+        ++leaks;
         entry.failure.cause = OomCause::leak;
         entry.failure.evidence = ran_so + "; here " + format_bytes(*entry.failure.memory.allocated) +
                                  " were in use, left behind by earlier trials" +

@@ -68,6 +68,9 @@ HPO_INLINE bool shows_params(std::string_view shown, const ParamSet& params) {
 }
 
 constexpr std::int64_t quarter_hour = std::int64_t{900} * 1'000'000;
+constexpr std::int64_t most_quarters = 60;      ///< a time zone is at most so far from another
+constexpr std::int64_t early_line = 1'000'000;  ///< microseconds by which a line may seem to come before the moment that it tells of
+constexpr std::int64_t late_line = 10'000'000;  ///< and after it
 
 /// By how many quarters of an hour the log's clock is ahead at an event, and how late the line is beyond that.
 struct ClockReading {
@@ -79,13 +82,11 @@ struct ClockReading {
 /// Returns nullopt if the times do not fit.
 [[nodiscard]] HPO_INLINE std::optional<ClockReading> read_clock(const LogEvent& event, const Trial& trial) {
     if (!event.microseconds || !trial.completed) return std::nullopt;
-    constexpr std::int64_t early = 1'000'000;
-    constexpr std::int64_t latest = 10'000'000;
     const std::int64_t apart = *event.microseconds - trial.completed->microseconds;
     ClockReading reading;
-    reading.quarters = static_cast<std::int64_t>(std::floor(static_cast<double>(apart + early) / static_cast<double>(quarter_hour)));
+    reading.quarters = static_cast<std::int64_t>(std::floor(static_cast<double>(apart + early_line) / static_cast<double>(quarter_hour)));
     reading.late = apart - reading.quarters * quarter_hour;
-    if (reading.late > latest || std::abs(reading.quarters) > 60) return std::nullopt;
+    if (reading.late > late_line || std::abs(reading.quarters) > most_quarters) return std::nullopt;
     return reading;
 }
 
@@ -112,13 +113,17 @@ HPO_INLINE Failure failure_of(const LogEvent& event) {
     return failure;
 }
 
-/// How often lines tell each number of quarters of an hour by which the log's clock is ahead. A line whose parameters agree has two votes.
+/// How often lines tell each number of quarters of an hour by which the log's clock is ahead. An end of a trial whose parameters agree has
+/// two votes. A line of the program's own has one for each number with which its trial ran then.
 using ClockVotes = std::map<std::int64_t, std::size_t>;
 
-/// The number that most lines tell. Nullopt if there are less than two votes: a single line may fit by chance.
+/// The number that most lines tell. Nullopt if there are less than two votes, because a single line may fit by chance. If several numbers
+/// have as many, it is 0 if that is one of them: most logs are in the time of the store.
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> usual_clock(const ClockVotes& votes) {
     const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return std::pair{vote.second, -std::abs(vote.first)}; });
-    return most != votes.end() && most->second > 1 ? std::optional{most->first} : std::nullopt;
+    if (most == votes.end() || most->second < 2) return std::nullopt;
+    const bool is_clear = std::ranges::count(votes, most->second, [](const auto& vote) { return vote.second; }) == 1;
+    return is_clear || most->first == 0 ? std::optional{most->first} : std::nullopt;
 }
 
 /// Finds the trial of each event that has the same number, state and parameters.
@@ -167,9 +172,6 @@ HPO_INLINE void keep_timely(const ProgramLog& log, std::vector<EventTrial>& foun
     }
 }
 
-constexpr std::int64_t early_line = 1'000'000;  ///< microseconds by which a line may seem to come before the trial's start
-constexpr std::int64_t late_line = 10'000'000;  ///< and after its end
-
 /// True if a line of this time, by the store's clock, was written while the trial ran.
 [[nodiscard]] HPO_INLINE bool ran_at(const Trial& trial, std::int64_t time) {
     return trial.started && time >= trial.started->microseconds - early_line &&
@@ -186,10 +188,9 @@ using ShownLines = std::vector<std::vector<const Trial*>>;
     for (const ShownParams& line : log.shown) {
         found.push_back(shown.in(line.text));
         if (found.back().size() != 1 || !line.time || !found.back().front()->started) continue;
-        const Trial& trial = *found.back().front();
-        const std::int64_t since = line.time->microseconds - trial.started->microseconds + early_line;
-        const auto quarters = static_cast<std::int64_t>(std::floor(static_cast<double>(since) / static_cast<double>(quarter_hour)));
-        if (std::abs(quarters) <= 60 && ran_at(trial, line.time->microseconds - quarters * quarter_hour)) votes[quarters] += 2;
+        for (std::int64_t quarters = -most_quarters; quarters <= most_quarters; ++quarters) {
+            if (ran_at(*found.back().front(), line.time->microseconds - quarters * quarter_hour)) ++votes[quarters];
+        }
     }
     return found;
 }
@@ -313,7 +314,9 @@ struct RemarkTime {
 [[nodiscard]] HPO_INLINE const Trial* trial_shown_before(const LogRemark& remark, const LogTrials& lines) {
     if (remark.shown_before == 0 || !lines.in_turn || !remark.time || !lines.usual) return nullptr;
     const Trial* const shown = lines.shown[remark.shown_before - 1];
-    return shown && ran_at(*shown, remark.time->microseconds - *lines.usual * quarter_hour) ? shown : nullptr;
+    const std::int64_t time = remark.time->microseconds - *lines.usual * quarter_hour;
+    const bool has_ended = shown && shown->completed && time > shown->completed->microseconds;
+    return shown && !has_ended && ran_at(*shown, time) ? shown : nullptr;
 }
 
 /// The only trial that ran when a remark was printed. null if it is not known.
@@ -381,6 +384,9 @@ HPO_INLINE void match_log(const ProgramLog& log, std::span<const Trial> trials, 
                                   (end - i == 1 ? "is" : "are") + " of another study or run: number, state, time or parameters differ");
         i = end - 1;
     }
+    if (log.shows_more)
+        match.unmatched.push_back(log.name + ": lines that may show a trial's parameters behind line " +
+                                  std::to_string(log.shown.back().line) + ": it has too many of them");
     if (log.remarks.empty()) return;
     detail::RemarkTrials running{trials};
     running.of_study = detail::is_of_study(log, found, running);

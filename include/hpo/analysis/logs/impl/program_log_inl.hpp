@@ -151,8 +151,9 @@ HPO_INLINE void LogReader::remark(std::string_view raw) {
         return;
     }
     if (raw.size() > 20000) return;
-    if (names_.may_be_shown(raw) && log_.shown.size() < most_shown) {
-        log_.shown.push_back({.line = log_.lines, .time = last_time_, .text = std::string{raw}});
+    if (names_.may_be_shown(raw)) {
+        if (log_.shown.size() == most_shown) log_.shows_more = true;
+        else log_.shown.push_back({.line = log_.lines, .time = last_time_, .text = std::string{raw}});
     }
     if (detail::is_source_code(raw)) return;
     const std::string_view error = own_words_ < most_own_words ? detail::logged_error(raw) : std::string_view{};

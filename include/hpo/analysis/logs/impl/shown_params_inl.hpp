@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,8 +72,10 @@ struct ShownNumber {
     };
     if (const auto* truth = get_if<bool>(&value)) return is_word(*truth ? "True" : "False") || is_word(*truth ? "true" : "false");
     if (const auto* words = get_if<std::string>(&value)) {
-        if (text.starts_with('\'') || text.starts_with('"')) text.remove_prefix(1);
-        return is_word(*words);
+        if (text.starts_with('\'') || text.starts_with('"'))
+            return text.substr(1).starts_with(*words) && text.substr(1 + words->size()).starts_with(text.front());
+        const std::string_view behind = text.substr(std::min(words->size(), text.size()));
+        return text.starts_with(*words) && (behind.empty() || std::string_view{" ,;})]|"}.find(behind.front()) != std::string_view::npos);
     }
     ShownNumber shown;
     const auto* const real = get_if<double>(&value);
@@ -87,22 +90,12 @@ HPO_INLINE bool shows_each(std::string_view line, const ParamSet& params) {
     });
 }
 
-/// The parameter by which a trial is looked up: its first real number, else its first whole one. Null if it has no number.
-[[nodiscard]] HPO_INLINE const Param* telling_number(const ParamSet& params) {
-    const Param* first = nullptr;
-    for (const Param& param : params) {
-        const Value value = param.value();
-        if (get_if<double>(&value)) return &param;
-        if (!first && get_if<std::int64_t>(&value)) first = &param;
-    }
-    return first;
-}
-
 }  // namespace hpo::analysis::detail
 
 namespace hpo::analysis::inline logs {
 
-HPO_INLINE ParamNames::ParamNames(std::span<const Trial> trials) {
+HPO_INLINE void ParamNames::add(std::span<const Trial> trials) {
+    std::vector<std::string> names;
     std::map<std::string, std::size_t, std::less<>> counts;
     std::size_t with_params = 0;
     for (const Trial& trial : trials) {
@@ -111,21 +104,32 @@ HPO_INLINE ParamNames::ParamNames(std::span<const Trial> trials) {
     }
     std::string most;
     for (const auto& [name, count] : counts) {
-        if (count == with_params) names_.push_back(name);
+        if (count == with_params) names.push_back(name);
         else if (most.empty() || count > counts.find(most)->second) most = name;
     }
-    if (names_.empty() && !most.empty()) names_.push_back(most);
+    if (names.empty() && !most.empty()) names.push_back(most);
+    if (!names.empty()) names_.push_back(std::move(names));
 }
 
 HPO_INLINE bool ParamNames::may_be_shown(std::string_view line) const {
-    return !names_.empty() &&
-           std::ranges::all_of(names_, [&](const std::string& name) { return line.find(name) != std::string_view::npos; });
+    const auto gives = [&](const std::string& name) { return detail::any_shown(line, name, [](std::string_view) { return true; }); };
+    return std::ranges::any_of(names_, [&](const auto& names) { return std::ranges::all_of(names, gives); });
 }
 
 HPO_INLINE ShownTrials::ShownTrials(std::span<const Trial> trials) {
+    std::map<std::string, std::set<double>, std::less<>> values;
     for (const Trial& trial : trials) {
-        const Param* const number = detail::telling_number(trial.params);
-        if (number) by_number_[number->name].emplace_back(*trial.params.number(number->name), &trial);
+        for (const Param& param : trial.params) {
+            if (const auto number = trial.params.number(param.name)) values[param.name].insert(*number);
+        }
+    }
+    for (const Trial& trial : trials) {
+        const std::string* rarest = nullptr;  // the number that tells trials apart best
+        for (const Param& param : trial.params) {
+            if (!values.contains(param.name) || !trial.params.number(param.name)) continue;
+            if (!rarest || values.find(param.name)->second.size() > values.find(*rarest)->second.size()) rarest = &param.name;
+        }
+        if (rarest) by_number_[*rarest].emplace_back(*trial.params.number(*rarest), &trial);
     }
     for (auto& [name, entries] : by_number_) std::ranges::stable_sort(entries, {}, &Entry::first);
 }
