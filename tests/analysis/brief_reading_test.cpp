@@ -27,6 +27,7 @@ void write_study(const std::string& path, std::int64_t trials) {
         for (int index = 0; index < (fails ? 2 : 1); ++index) {
             Attempt attempt;
             attempt.index = index;
+            attempt.device_name = i % 2 == 0 ? "cuda:0" : "cuda:1";
             attempt.plan.effective_batch = batch;
             attempt.plan.micro_batch = batch >> index;
             attempt.estimate = Estimate{.need = batch * 9 * mib, .comfort = {}, .source = "dry_run", .cap_bytes = {}};
@@ -76,6 +77,7 @@ TEST_CASE("a study that is read in brief is summed up and explained as one that 
         REQUIRE(whole[i].feasible() == brief[i].feasible());
         REQUIRE(whole[i].attempts.size() == brief[i].attempts.size());
         REQUIRE(whole[i].attempts.back().plan == brief[i].attempts.back().plan);
+        REQUIRE(whole[i].attempts.back().device_name == brief[i].attempts.back().device_name);
         REQUIRE(analysis::peak_of(whole[i]) == analysis::peak_of(brief[i]));
     }
     const auto a = analysis::summarise(study, whole, {});

@@ -90,8 +90,8 @@ void read_attempts(Connection& connection, std::int64_t study_id, std::span<Tria
 /// Fills the superseded reports of attempts.
 void read_attempt_reports(Connection& connection, std::int64_t study_id, std::span<Trial> trials);
 
-/// As read_attempts, but reads less for trials without a failure: only how their attempts ended, their peaks and predictions, the plan, and
-/// the memory that was held before and after them.
+/// As read_attempts, but reads less for trials without a failure: only how their attempts ended, their peaks and predictions, the plan, the
+/// device, and the memory that was held before and after them.
 void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::span<Trial> trials, DistributionCache& distributions);
 
 [[nodiscard]] std::vector<Rejection> read_rejections(Connection& connection, std::int64_t study_id, DistributionCache& distributions);

@@ -155,7 +155,7 @@ HPO_INLINE void read_attempts_in_brief(Connection& connection, std::int64_t stud
     };
     each_row(connection, study_id, trials, "hpo_attempts",
              "SELECT a.trial_id, a.attempt, a.outcome, a.seconds, a.worker_pid, a.predicted_bytes, a.estimate_source, "
-             "a.peak_allocated_bytes, a.peak_reserved_bytes, a.capacity_bytes, a.plan_json FROM hpo_attempts a "
+             "a.peak_allocated_bytes, a.peak_reserved_bytes, a.capacity_bytes, a.plan_json, a.device_name FROM hpo_attempts a "
              "WHERE a.trial_id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id) "
              "ORDER BY a.trial_id, a.attempt",
              [&](Trial& trial, const Rows& row) {
@@ -173,6 +173,7 @@ HPO_INLINE void read_attempts_in_brief(Connection& connection, std::int64_t stud
                  attempt.peak_reserved = row.maybe_integer(8);
                  attempt.capacity_bytes = row.maybe_integer(9);
                  if (!row.is_null(10)) attempt.plan = plan_of(row.text_view(10));
+                 attempt.device_name = row.text(11);
              });
     static_assert(least_held == 1048576, "the number in the statement");
     each_row(connection, study_id, trials, "hpo_memory",
