@@ -86,12 +86,8 @@ def changes():
         assert counts.item() == 1  # not known, so made up
         with torch.inference_mode():
             assert int(torch.tensor([3, 4]).cuda().max()) == 4
-        own = torch.zeros(3)  # the program's own is changed once, and only where it should be
-        own.masked_fill_(torch.tensor([True, False, True]), torch.tensor(2.0).cuda())
-        own.add_(torch.tensor(1.0).cuda())
-        assert own.tolist() == [3, 1, 3]
-        assert torch.bincount(input=again).shape == (8,) and F.one_hot(tensor=again).shape == (3, 8)
-        assert torch.equal(input=again, other=again) and torch.allclose(input=own, other=own)
+        assert torch.bincount(input=again).shape == (8,) and F.one_hot(input=again).shape == (3, 8)
+        assert torch.equal(input=again, other=again)
         assert torch.masked_select(input=again, mask=again > 1).tolist() == [5, 7]
 
     steps(check)

@@ -123,7 +123,7 @@ class Answers:
     def around_one_hot(self, arguments, options):
         if options.get("num_classes", arguments[1] if len(arguments) > 1 else -1) >= 0:
             return None
-        return self._around_largest(first_of(arguments, options, "tensor"), 0)
+        return self._around_largest(first_of(arguments, options, "input"), 0)
 
     def _around_largest(self, numbers, least):
         if not self.known.on_card(numbers):
