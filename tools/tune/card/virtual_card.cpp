@@ -43,13 +43,17 @@ auto find_named(const PredictedCard& like) {
     return std::ranges::find_if(known_cards, [&](const KnownCard& each) { return !like.name.empty() && names(like.name, each.name); });
 }
 
-/// The card of that name, or else of that architecture, or else the usual one.
+/// The card of that name, or else the largest of that architecture, because kernels ask for no less on more multiprocessors, or else the
+/// usual one.
 const KnownCard& most_alike(const PredictedCard& like) {
     const auto wanted = [&](auto&& is_it) { return std::ranges::find_if(known_cards, is_it); };
     auto found = find_named(like);
     if (found == known_cards.end() && like.capability) {
         const int capability = like.capability->major * 10 + like.capability->minor;
-        found = wanted([&](const KnownCard& each) { return each.capability == capability; });
+        for (auto each = known_cards.begin(); each != known_cards.end(); ++each) {
+            const bool is_larger = found == known_cards.end() || each->multiprocessors > found->multiprocessors;
+            if (each->capability == capability && is_larger) found = each;
+        }
     }
     return found == known_cards.end() ? *wanted([](const KnownCard& each) { return each.name == usual_card; }) : *found;
 }
