@@ -9,9 +9,10 @@
 #include <map>
 #include <optional>
 #include <ranges>
-#include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/base/inline.hpp"
@@ -33,10 +34,10 @@ inline std::vector<const ParamSet*> latest_params(std::span<const Trial> trials)
 }
 
 /// How far each parameter with few values decides which parameters a trial asks for: 1 if trials that agree in it ask for the same ones,
-/// near 0 if they do so no more often than any two trials.
+/// near 0 if they do so no more often than any two trials. Empty if all trials ask for the same: then each decides as much.
 inline std::map<std::string, double, std::less<>> deciding_shares(const std::vector<const ParamSet*>& trials) {
-    constexpr double least_share = 0.01;  // it decides between trials that nothing else tells apart
-    using Counts = std::map<std::set<std::string>, double>;
+    constexpr double least_share = 0.01;              // it decides between trials that nothing else tells apart
+    using Counts = std::map<std::size_t, double>;     // of trials, by what they ask for
     const auto same_names = [](const auto& groups) {  // the share of pairs within a group that ask for the same parameters
         double pairs = 0, same = 0;
         for (const Counts& counts : groups) {
@@ -49,35 +50,49 @@ inline std::map<std::string, double, std::less<>> deciding_shares(const std::vec
         }
         return pairs > 0 ? std::optional{same / pairs} : std::nullopt;
     };
-    Counts any;
-    std::map<std::string, std::map<double, Counts>, std::less<>> by_value;
+    std::map<std::vector<std::string_view>, std::size_t> known;  // what trials ask for, sorted
+    std::vector<std::size_t> asked;
+    const ParamSet* before = nullptr;
     for (const ParamSet* params : trials) {
-        std::set<std::string> names;
-        for (const Param& param : *params) names.insert(param.name);
-        ++any[names];
-        for (const Param& param : *params) {
-            if (!holds<FloatDistribution>(*param.distribution)) ++by_value[param.name][param.internal][names];
+        if (const ParamSet* other = std::exchange(before, params);
+            other && std::ranges::equal(*other, *params, {}, &Param::name, &Param::name)) {
+            asked.push_back(asked.back());  // most trials ask as the one before did
+            continue;
+        }
+        std::vector<std::string_view> names;
+        for (const Param& param : *params) names.push_back(param.name);
+        std::ranges::sort(names);
+        asked.push_back(known.emplace(std::move(names), known.size()).first->second);
+    }
+    if (known.size() < 2) return {};
+    Counts any;
+    std::map<std::string_view, std::map<double, Counts>> by_value;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        ++any[asked[i]];
+        for (const Param& param : *trials[i]) {
+            if (!holds<FloatDistribution>(*param.distribution)) ++by_value[param.name][param.internal][asked[i]];
         }
     }
     const double by_chance = same_names(std::array{any}).value_or(1);
     std::map<std::string, double, std::less<>> shares;
     for (const auto& [name, counts] : by_value) {
         const double same = same_names(counts | std::views::values).value_or(by_chance);
-        shares[name] = by_chance < 1 ? std::max(least_share, (same - by_chance) / (1 - by_chance)) : 1;
+        shares.emplace(name, by_chance < 1 ? std::max(least_share, (same - by_chance) / (1 - by_chance)) : 1);
     }
     return shares;
 }
 
-/// How far the two agree in parameters with few values, by what these decide. Parameters that `other` lacks count most.
-inline double agreement(const ParamSet& drawn, const ParamSet& other, const std::map<std::string, double, std::less<>>& shares) {
+/// How far the two agree in parameters with few values. `shares` has what each of `drawn` decides. Parameters that `other` lacks count
+/// most.
+inline double agreement(const ParamSet& drawn, const ParamSet& other, const std::vector<double>& shares) {
     constexpr double lacking = 100;
     double agreed = 0;
     std::size_t place = 0;
     for (const Param& param : drawn) {
+        const double share = shares[place];
         const Param* const same = other.find(param.name, place++);
-        const auto share = shares.find(param.name);
         if (!same) agreed -= lacking;
-        else if (share != shares.end()) agreed += same->value() == param.value() ? share->second : -share->second;
+        else if (share > 0) agreed += same->value() == param.value() ? share : -share;
     }
     return agreed;
 }
@@ -86,9 +101,18 @@ inline double agreement(const ParamSet& drawn, const ParamSet& other, const std:
 
 HPO_INLINE void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier) {
     const std::vector<const ParamSet*> candidates = expected::latest_params(earlier);
-    const auto shares = expected::deciding_shares(candidates);
+    const auto decides = expected::deciding_shares(candidates);
+    std::vector<double> shares;  // of the trial's own parameters
     for (bool asks = true; asks;) {
         asks = false;
+        while (shares.size() < trial.params().size()) {
+            const Param& param = *(trial.params().begin() + static_cast<std::ptrdiff_t>(shares.size()));
+            const auto share = decides.find(param.name);
+            shares.push_back(holds<FloatDistribution>(*param.distribution) ? 0
+                             : share != decides.end()                      ? share->second
+                             : decides.empty()                             ? 1
+                                                                           : 0);
+        }
         const ParamSet* closest = nullptr;
         double best = -std::numeric_limits<double>::infinity();
         for (const ParamSet* candidate : candidates) {
