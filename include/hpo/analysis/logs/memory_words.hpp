@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "hpo/base/inline.hpp"
 
@@ -14,6 +15,9 @@ enum class MemoryWords {
     device,    ///< memory ran out: "CUDA out of memory (batch=32)", "OOM!", "not enough GPU memory: returning penalty"
     host,      ///< "MemoryError"
 };
+
+/// The words of letters alone, without single letters.
+[[nodiscard]] std::vector<std::string_view> letters_of(std::string_view text);
 
 /// Reads a line that is not an allocator's message. Only words that a log has before such a message may stand before it: a time, a level, a
 /// worker, a trial, "skipping config", "caught". What stands before a level is the logger's name, and is skipped.

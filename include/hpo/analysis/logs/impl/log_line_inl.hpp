@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "hpo/analysis/logs/log_line.hpp"
+#include "hpo/analysis/logs/memory_words.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/python_error.hpp"
@@ -119,14 +120,7 @@ HPO_INLINE std::string_view logged_error(std::string_view line) {
         begin = std::min(line.find_first_not_of(" :]-|", end), line.size());
     }
     const std::string_view said = line.substr(begin);
-    std::size_t words = 0;
-    for (std::size_t i = 0; i < said.size();) {
-        std::size_t stop = i;
-        while (stop < said.size() && std::isalpha(static_cast<unsigned char>(said[stop])) != 0) ++stop;
-        words += stop > i + 1 ? 1 : 0;
-        i = std::max(stop, i + 1);
-    }
-    return words >= 2 ? said : std::string_view{};
+    return letters_of(said).size() >= 2 ? said : std::string_view{};
 }
 
 HPO_INLINE std::optional<LogEvent> log_event(std::string_view line) {

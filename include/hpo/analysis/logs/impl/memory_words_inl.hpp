@@ -59,13 +59,12 @@ struct WordsPlace {
     return found;
 }
 
-/// The words of letters alone, without single letters.
-[[nodiscard]] HPO_INLINE std::vector<std::string_view> letters_of(std::string_view lower) {
+HPO_INLINE std::vector<std::string_view> letters_of(std::string_view text) {
     std::vector<std::string_view> words;
-    for (std::size_t i = 0; i < lower.size();) {
+    for (std::size_t i = 0; i < text.size();) {
         std::size_t stop = i;
-        while (stop < lower.size() && std::isalpha(static_cast<unsigned char>(lower[stop])) != 0) ++stop;
-        if (stop > i + 1) words.push_back(lower.substr(i, stop - i));
+        while (stop < text.size() && std::isalpha(static_cast<unsigned char>(text[stop])) != 0) ++stop;
+        if (stop > i + 1) words.push_back(text.substr(i, stop - i));
         i = std::max(stop, i + 1);
     }
     return words;
