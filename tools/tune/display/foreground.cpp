@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "hpo/base/signal_name.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/stack_frames.hpp"
@@ -130,22 +131,21 @@ private:
             stack.ss_sp = stack_.data();
             stack.ss_size = stack_.size();
             ::sigaltstack(&stack, &stack_before_);  // a stack that overflowed has no room for the handler
-            for (std::size_t i = 0; i < names.size(); ++i) ::sigaction(names[i].first, &action, &before_[i]);
+            for (std::size_t i = 0; i < fatal.size(); ++i) ::sigaction(fatal[i], &action, &before_[i]);
         }
         FatalSignals(const FatalSignals&) = delete;
         FatalSignals& operator=(const FatalSignals&) = delete;
         ~FatalSignals() {
-            for (std::size_t i = 0; i < names.size(); ++i) ::sigaction(names[i].first, &before_[i], nullptr);
+            for (std::size_t i = 0; i < fatal.size(); ++i) ::sigaction(fatal[i], &before_[i], nullptr);
             ::sigaltstack(&stack_before_, nullptr);
         }
 
-        static constexpr std::array<std::pair<int, std::string_view>, 5> names{
-            {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}}};
+        static constexpr std::array fatal{SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 
     private:
         std::array<char, 64 << 10> stack_{};
         ::stack_t stack_before_{};
-        std::array<struct ::sigaction, names.size()> before_{};
+        std::array<struct ::sigaction, fatal.size()> before_{};
     };
 
     /// What is said if a signal ends the process, before and behind the signal's name.
@@ -164,11 +164,12 @@ private:
         const auto at = text.find(outcome.failure->message) + outcome.failure->message.size() - name.size();
         before_signal_ = text.substr(0, at);
         behind_signal_ = text.substr(at + name.size());
+        for (std::size_t i = 0; i < signal_names_.size(); ++i) signal_names_[i] = signal_name(FatalSignals::fatal[i]);
     }
     void ended_by_signal(int number) const {
         std::string_view which = "a signal";
-        for (const auto& [known, name] : FatalSignals::names) {
-            if (known == number) which = name;
+        for (std::size_t i = 0; i < signal_names_.size(); ++i) {
+            if (FatalSignals::fatal[i] == number) which = signal_names_[i];
         }
         const int output = aside_ ? aside_->kept() : STDOUT_FILENO;
         for (const std::string_view part : {std::string_view{before_signal_}, which, std::string_view{behind_signal_}})
@@ -286,6 +287,7 @@ private:
     std::optional<OutputAside> aside_;  ///< for one JSON document
     const ::pid_t process_ = ::getpid();
     std::string before_signal_, behind_signal_;
+    std::array<std::string, FatalSignals::fatal.size()> signal_names_;
 };
 
 }  // namespace
