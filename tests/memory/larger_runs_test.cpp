@@ -170,27 +170,60 @@ bool is_at_most(const ParamSet& params, const ParamSet& larger) {
     return true;
 }
 
+/// A study of networks that a guard without predictions looks at, on a device of one size.
+struct GuardedStudy {
+    std::int64_t capacity;
+    memory::Calibrated guard{};
+    std::vector<Trial> trials{};
+    std::vector<Rejection> rejections{};
+    std::vector<Direction> directions{Direction::minimize};
+
+    [[nodiscard]] Estimate estimate(const Network& network) const {
+        const History history{"s", directions, trials, rejections};
+        return guard.estimate({.params = network.params,
+                               .plan = {},
+                               .capacity_bytes = capacity,
+                               .history = history,
+                               .runs_on = {"cpu", "command"},
+                               .smallest_plan = true});
+    }
+    [[nodiscard]] bool fits(const Network& network) const { return network.bytes <= static_cast<double>(capacity); }
+    void refuse(const Network& network, const Estimate& estimate, int at) {
+        rejections.push_back({.params = network.params, .estimate = estimate, .at = Time{at}});
+    }
+    /// A network that does not fit runs out of memory.
+    void run(const Network& network, const Estimate& estimate, int at) {
+        Trial& trial = trials.emplace_back();
+        trial.number = static_cast<std::int64_t>(trials.size()) - 1;
+        trial.state = fits(network) ? TrialState::complete : TrialState::fail;
+        trial.params = network.params;
+        Attempt& attempt = trial.attempts.emplace_back();
+        attempt.device_name = "cpu";
+        attempt.estimate = estimate;
+        attempt.started = Time{at};
+        attempt.capacity_bytes = capacity;
+        attempt.outcome = fits(network) ? OutcomeKind::complete : OutcomeKind::failed;
+        if (fits(network)) {
+            attempt.peak_reserved = static_cast<std::int64_t>(network.bytes);
+            return;
+        }
+        attempt.failure = Failure{.kind = FailureKind::out_of_memory, .message = "out of memory", .cause = OomCause::capacity};
+        attempt.failure->memory.capacity = capacity;
+    }
+};
+
 TEST_CASE("of networks with conditional widths, none is refused that is at most as large as one that ran") {
     constexpr auto capacity = static_cast<std::int64_t>(70 * one_mib);  // half of the networks need more
     std::size_t refused = 0, larger_ran = 0, ran_out = 0, attempts = 0;
     for (unsigned seed = 5; seed <= 7; ++seed) {
         std::mt19937 random{seed};
-        const memory::Calibrated guard;
-        std::vector<Trial> trials;
-        std::vector<Rejection> rejections;
-        const std::vector<Direction> directions{Direction::minimize};
+        GuardedStudy study{capacity};
         for (int i = 0; i < 60; ++i) {
             const Network network = draw_network(random);
-            const History history{"s", directions, trials, rejections};
-            const Estimate estimate = guard.estimate({.params = network.params,
-                                                      .plan = {},
-                                                      .capacity_bytes = capacity,
-                                                      .history = history,
-                                                      .runs_on = {"cpu", "command"},
-                                                      .smallest_plan = true});
+            const Estimate estimate = study.estimate(network);
             bool has_larger = false;
             double largest_rate = 0;
-            for (const Trial& trial : trials) {
+            for (const Trial& trial : study.trials) {
                 if (trial.attempts[0].outcome != OutcomeKind::complete) continue;
                 has_larger = has_larger || is_at_most(network.params, trial.params);
                 largest_rate = std::max(largest_rate, *trial.params.number("lr"));
@@ -202,29 +235,12 @@ TEST_CASE("of networks with conditional widths, none is refused that is at most 
                 INFO("seed " << seed << ", proposal " << i << ": " << network.bytes / one_mib << " MiB, refused with "
                              << static_cast<double>(*estimate.need) / one_mib);
                 CHECK_FALSE(has_larger);
-                rejections.push_back({.params = network.params, .estimate = estimate, .at = Time{i}});
+                study.refuse(network, estimate, i);
                 continue;
             }
-            Trial& trial = trials.emplace_back();
-            trial.number = static_cast<std::int64_t>(trials.size()) - 1;
-            trial.state = TrialState::complete;
-            trial.params = network.params;
-            Attempt& attempt = trial.attempts.emplace_back();
-            attempt.device_name = "cpu";
-            attempt.estimate = estimate;
-            attempt.started = Time{i};
-            attempt.capacity_bytes = capacity;
-            attempt.outcome = OutcomeKind::complete;
+            study.run(network, estimate, i);
             ++attempts;
-            if (network.bytes <= capacity) {
-                attempt.peak_reserved = static_cast<std::int64_t>(network.bytes);
-            } else {
-                ++ran_out;
-                attempt.outcome = OutcomeKind::failed;
-                attempt.failure = Failure{.kind = FailureKind::out_of_memory, .message = "out of memory", .cause = OomCause::capacity};
-                attempt.failure->memory.capacity = capacity;
-                trial.state = TrialState::fail;
-            }
+            ran_out += study.fits(network) ? 0U : 1U;
         }
     }
     INFO(refused << " refused, " << larger_ran << " with a larger one that ran, " << ran_out << " of " << attempts << " ran out of memory");
@@ -251,50 +267,21 @@ TEST_CASE("a kind of model of which the first attempts ran out of memory is not 
     constexpr auto capacity = static_cast<std::int64_t>(100 * one_mib);
     for (unsigned seed = 1; seed <= 6; ++seed) {
         std::mt19937 random{seed};
-        const memory::Calibrated guard;
-        std::vector<Trial> trials;
-        const auto add = [&](const Network& network, const Estimate& estimate, int at) {
-            Trial& trial = trials.emplace_back();
-            trial.number = static_cast<std::int64_t>(trials.size()) - 1;
-            trial.state = TrialState::complete;
-            trial.params = network.params;
-            Attempt& attempt = trial.attempts.emplace_back();
-            attempt.device_name = "cpu";
-            attempt.estimate = estimate;
-            attempt.started = Time{at};
-            attempt.capacity_bytes = capacity;
-            attempt.outcome = OutcomeKind::complete;
-            attempt.peak_reserved = static_cast<std::int64_t>(network.bytes);
-            if (network.bytes <= capacity) return;
-            attempt.peak_reserved.reset();
-            attempt.outcome = OutcomeKind::failed;
-            attempt.failure = Failure{.kind = FailureKind::out_of_memory, .message = "out of memory", .cause = OomCause::capacity};
-            attempt.failure->memory.capacity = capacity;
-            trial.state = TrialState::fail;
-        };
-        const auto kind_of = [](const Network& network) { return network.params.find("kind")->internal; };
-        std::vector<Rejection> rejections;
-        const std::vector<Direction> directions{Direction::minimize};
+        GuardedStudy study{capacity};
+        const auto is_large_kind = [](const Network& network) { return network.params.find("kind")->internal == 1; };
         int ran = 0, ran_out = 0, fitting = 0;
         for (int i = 0; i < 120; ++i) {
             Network network = draw_of_two_kinds(random);
-            const bool is_large = kind_of(network) == 1;
-            while (i < 8 && is_large != (network.bytes > capacity)) network = draw_of_two_kinds(random);  // at first, only mlps fit
-            const History history{"s", directions, trials, rejections};
-            const Estimate estimate = guard.estimate({.params = network.params,
-                                                      .plan = {},
-                                                      .capacity_bytes = capacity,
-                                                      .history = history,
-                                                      .runs_on = {"cpu", "command"},
-                                                      .smallest_plan = true});
-            const bool fits = network.bytes <= capacity;
-            fitting += kind_of(network) == 1 && fits ? 1 : 0;
+            while (i < 8 && is_large_kind(network) == study.fits(network)) network = draw_of_two_kinds(random);  // at first, only mlps fit
+            const Estimate estimate = study.estimate(network);
+            const bool fits = study.fits(network);
+            fitting += is_large_kind(network) && fits ? 1 : 0;
             if (*estimate.need > capacity) {
-                rejections.push_back({.params = network.params, .estimate = estimate, .at = Time{i}});
+                study.refuse(network, estimate, i);
                 continue;
             }
-            if (kind_of(network) == 1) ++(fits ? ran : ran_out);
-            add(network, estimate, i);
+            if (is_large_kind(network)) ++(fits ? ran : ran_out);
+            study.run(network, estimate, i);
         }
         INFO("seed " << seed << ": " << ran << " of " << fitting << " that fit ran, " << ran_out << " ran out of memory");
         CHECK(ran * 2 > fitting);
