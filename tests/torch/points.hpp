@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -80,8 +81,13 @@ struct Points final : Task {
     }
     [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan& plan) const override {
         if (scripted < script.size()) return {{"accuracy", script[scripted++]}};
-        const Batch all{{x.to(plan.device)}, y.to(plan.device)};
-        return {{"accuracy", model.forward(all).only().argmax(1).eq(all.targets).to(torch::kDouble).mean().item<double>()}};
+        std::int64_t right = 0;
+        for (std::int64_t first = 0; first < y.size(0); first += plan.batch_examples) {
+            const std::int64_t end = std::min(first + plan.batch_examples, y.size(0));
+            const Batch batch{{x.slice(0, first, end).to(plan.device)}, y.slice(0, first, end).to(plan.device)};
+            right += model.forward(batch).only().argmax(1).eq(batch.targets).sum().item<std::int64_t>();
+        }
+        return {{"accuracy", static_cast<double>(right) / static_cast<double>(y.size(0))}};
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return told_classes; }
     [[nodiscard]] bool mixes_examples() const override { return mixes; }

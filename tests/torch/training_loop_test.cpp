@@ -248,7 +248,8 @@ TEST_CASE("a task that is not there, builds nothing, or has nothing to train on 
         REQUIRE(outcome.failure);
         REQUIRE(problems.size() == 1);
         CHECK(problems[0].what == outcome.failure->message);
-        CHECK_THROWS_WITH(trainer.predict(job(50, 50), hpo::PeakSource::dry_run, recorder), Catch::Contains(problems[0].what));
+        const std::string what = problems[0].what.substr(0, problems[0].what.find("; configuration: "));
+        CHECK_THROWS_WITH(trainer.predict(job(50, 50), hpo::PeakSource::dry_run, recorder), Catch::Contains(what));
         return outcome.failure->message;
     };
     trainer.change = [](Points& task) { task.make_model = [] { return std::shared_ptr<Model>{}; }; };
