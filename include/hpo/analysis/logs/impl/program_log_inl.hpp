@@ -58,11 +58,11 @@ HPO_INLINE void LogReader::piece(std::string_view raw) {
     if (auto event = may_be_event ? detail::log_event(raw) : std::nullopt) {
         end_traceback();
         event->line = log_.lines;
-        follows_failure_ = event->state == TrialState::fail || !event->error.empty();
         last_time_.reset();
         const auto own = raw.find("[I ");  // Optuna's own time; what stands before it was put there by another program
         stamp_ = own == std::string_view::npos || own > raw.find("rial") ? std::string_view{} : raw.substr(0, own);
         text_goes_on_ = event->state == TrialState::pruned && detail::begins_to_tell(event->error);
+        follows_failure_ = event->state == TrialState::fail || text_goes_on_;
         pruned_lines_ = 0;
         log_.events.push_back(std::move(*event));
         return;
