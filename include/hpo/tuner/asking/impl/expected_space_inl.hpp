@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,13 +35,14 @@ inline std::vector<const ParamSet*> latest_params(std::span<const Trial> trials)
 /// How far each parameter with few values decides which parameters a trial asks for: 1 if trials that agree in it ask for the same ones,
 /// near 0 if they do so no more often than any two trials. Empty if all trials ask for the same: then each decides as much.
 inline std::map<std::string, double, std::less<>> deciding_shares(const std::vector<const ParamSet*>& trials) {
-    constexpr double least_share = 0.01;              // it decides between trials that nothing else tells apart
-    using Counts = std::map<std::size_t, double>;     // of trials, by what they ask for
-    const auto same_names = [](const auto& groups) {  // the share of pairs within a group that ask for the same parameters
+    constexpr double least_share = 0.01;           // it decides between trials that nothing else tells apart
+    using Counts = std::map<std::size_t, double>;  // of trials, by what they ask for
+    // The share of pairs within a group that ask for the same parameters. `counts_of` gives a group's counts.
+    const auto same_names = [](const auto& groups, const auto& counts_of) {
         double pairs = 0, same = 0;
-        for (const Counts& counts : groups) {
+        for (const auto& group : groups) {
             double all = 0;
-            for (const auto& [names, count] : counts) {
+            for (const auto& [names, count] : std::invoke(counts_of, group)) {
                 all += count;
                 same += count * (count - 1);
             }
@@ -73,10 +73,10 @@ inline std::map<std::string, double, std::less<>> deciding_shares(const std::vec
             if (!holds<FloatDistribution>(*param.distribution)) ++by_value[param.name][param.internal][asked[i]];
         }
     }
-    const double by_chance = same_names(std::array{any}).value_or(1);
+    const double by_chance = same_names(std::array{any}, std::identity{}).value_or(1);
     std::map<std::string, double, std::less<>> shares;
     for (const auto& [name, counts] : by_value) {
-        const double same = same_names(counts | std::views::values).value_or(by_chance);
+        const double same = same_names(counts, &std::pair<const double, Counts>::second).value_or(by_chance);
         shares.emplace(name, by_chance < 1 ? std::max(least_share, (same - by_chance) / (1 - by_chance)) : 1);
     }
     return shares;
