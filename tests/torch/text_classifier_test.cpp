@@ -312,7 +312,8 @@ TEST_CASE("a check tells the balance of the labels, and what is wrong with data 
     changed.params["model.heads"] = std::int64_t{3};
     const auto problems = trainer.check(changed);
     REQUIRE(problems.size() == 1);
-    CHECK(problems[0].what.starts_with("model: num_attention_heads: got 3; expected a divisor of hidden_size, which is 16; configuration: "));
+    CHECK(
+        problems[0].what.starts_with("model: num_attention_heads: got 3; expected a divisor of hidden_size, which is 16; configuration: "));
 }
 
 TEST_CASE("a check tells of held-out and of test texts that are trained on, too") {
