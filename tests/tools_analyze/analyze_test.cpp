@@ -355,6 +355,10 @@ TEST_CASE("a log without a store is read by itself, also if it is packed") {
     CHECK(json::parse(here("oom --json --log short.log").out)["messages"].size() == 3);
     folder.write("quiet.log", "nothing of note\n");
     CHECK(json::parse(here("oom --json --log quiet.log --log short.log").out)["messages"].size() == 3);
+    folder.write("line.log", "run.sh: line 12: 20412 Killed   python train.py\n");  // fewer bytes than are looked at for UTF-16
+    const json of_a_line = json::parse(here("failures --json --log line.log").out);
+    CHECK(of_a_line["lines"] == 1);
+    CHECK(of_a_line["messages"].size() == 1);
     std::ofstream{folder.file("cut.gz"), std::ios::binary} << read_file(log + ".gz").substr(0, 60);
     CHECK_THAT(here("oom --log cut.gz").error, Catch::Contains("its compressed data has no end"));
     std::ofstream{folder.file("log.xz"), std::ios::binary} << "\xfd"

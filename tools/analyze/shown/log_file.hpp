@@ -40,10 +40,11 @@ protected:
     int_type underflow() override {
         if (gptr() == egptr()) {
             const int got = gzread(file_.get(), bytes_.data(), bytes_at_once);
+            if (got <= 0) return traits_type::eof();  // what was read before stays
             is_first_ = gptr() == nullptr;
-            setg(bytes_.data(), bytes_.data(), bytes_.data() + (got > 0 ? got : 0));
+            setg(bytes_.data(), bytes_.data(), bytes_.data() + got);
         }
-        return gptr() == egptr() ? traits_type::eof() : traits_type::to_int_type(*gptr());
+        return traits_type::to_int_type(*gptr());
     }
     pos_type seekpos(pos_type position, std::ios_base::openmode) override {
         if (position != pos_type{0} || !is_first_) return pos_type{off_type{-1}};
