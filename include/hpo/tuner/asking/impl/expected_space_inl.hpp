@@ -2,12 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <limits>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,18 +35,18 @@ inline std::vector<const ParamSet*> latest_params(std::span<const Trial> trials)
 inline std::map<std::string, double, std::less<>> deciding_shares(const std::vector<const ParamSet*>& trials) {
     constexpr double least_share = 0.01;           // it decides between trials that nothing else tells apart
     using Counts = std::map<std::size_t, double>;  // of trials, by what they ask for
-    // The share of pairs within a group that ask for the same parameters. `counts_of` gives a group's counts.
-    const auto same_names = [](const auto& groups, const auto& counts_of) {
-        double pairs = 0, same = 0;
-        for (const auto& group : groups) {
-            double all = 0;
-            for (const auto& [names, count] : std::invoke(counts_of, group)) {
-                all += count;
+    struct Pairs {
+        double all = 0;
+        double same = 0;  ///< that ask for the same parameters
+
+        void add(const Counts& counts) {
+            double trials = 0;
+            for (const auto& [names, count] : counts) {
+                trials += count;
                 same += count * (count - 1);
             }
-            pairs += all * (all - 1);
+            all += trials * (trials - 1);
         }
-        return pairs > 0 ? std::optional{same / pairs} : std::nullopt;
     };
     std::map<std::vector<std::string_view>, std::size_t> known;  // what trials ask for, sorted
     std::vector<std::size_t> asked;
@@ -73,11 +71,15 @@ inline std::map<std::string, double, std::less<>> deciding_shares(const std::vec
             if (!holds<FloatDistribution>(*param.distribution)) ++by_value[param.name][param.internal][asked[i]];
         }
     }
-    const double by_chance = same_names(std::array{any}, std::identity{}).value_or(1);
+    Pairs of_any;
+    of_any.add(any);
+    const double by_chance = of_any.same / of_any.all;  // below 1, because two trials ask for different ones
     std::map<std::string, double, std::less<>> shares;
-    for (const auto& [name, counts] : by_value) {
-        const double same = same_names(counts, &std::pair<const double, Counts>::second).value_or(by_chance);
-        shares.emplace(name, by_chance < 1 ? std::max(least_share, (same - by_chance) / (1 - by_chance)) : 1);
+    for (const auto& [name, counts_by_value] : by_value) {
+        Pairs agreeing;
+        for (const auto& [value, counts] : counts_by_value) agreeing.add(counts);
+        const double same = agreeing.all > 0 ? agreeing.same / agreeing.all : by_chance;
+        shares.emplace(name, std::max(least_share, (same - by_chance) / (1 - by_chance)));
     }
     return shares;
 }
