@@ -3,7 +3,6 @@
 
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +16,7 @@
 
 #include "hpo/torch/adaptation/adapted_linear.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "hpo/torch/training/evaluation.hpp"
 
 /// What the tests of the training loop train: a small network on random points.
 namespace points {
@@ -81,13 +81,11 @@ struct Points final : Task {
     }
     [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan& plan) const override {
         if (scripted < script.size()) return {{"accuracy", script[scripted++]}};
-        std::int64_t right = 0;
-        for (std::int64_t first = 0; first < y.size(0); first += plan.batch_examples) {
-            const std::int64_t end = std::min(first + plan.batch_examples, y.size(0));
-            const Batch batch{{x.slice(0, first, end).to(plan.device)}, y.slice(0, first, end).to(plan.device)};
-            right += model.forward(batch).only().argmax(1).eq(batch.targets).sum().item<std::int64_t>();
-        }
-        return {{"accuracy", static_cast<double>(right) / static_cast<double>(y.size(0))}};
+        const auto batch_of = [&](std::span<const std::int64_t> rows) {
+            const std::int64_t first = rows.front(), end = rows.back() + 1;
+            return Batch{{x.slice(0, first, end).to(plan.device)}, y.slice(0, first, end).to(plan.device)};
+        };
+        return {{"accuracy", score_classifier(model, {.examples = y.size(0), .classes = 3}, plan, batch_of).accuracy()}};
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return told_classes; }
     [[nodiscard]] bool mixes_examples() const override { return mixes; }
