@@ -312,8 +312,10 @@ TEST_CASE("a check tells the balance of the labels, and what is wrong with data 
     changed.params["model.heads"] = std::int64_t{3};
     const auto problems = trainer.check(changed);
     REQUIRE(problems.size() == 1);
-    CHECK(
-        problems[0].what.starts_with("model: num_attention_heads: got 3; expected a divisor of hidden_size, which is 16; configuration: "));
+    CHECK(problems[0].what ==
+          "model: num_attention_heads: got 3; expected a divisor of hidden_size, which is 16; configuration: head.depth = 1, "
+          "head.width = 16, model.heads = 3, model.hidden = 16, model.intermediate = 32, model.layers = 1, optim.lr = 0.02, "
+          "train.batch_size = 24, train.class_weights = balanced, train.label_smoothing = 0.05");
 }
 
 TEST_CASE("a check tells of held-out and of test texts that are trained on, too") {
