@@ -94,7 +94,7 @@ private:
     bool text_goes_on_ = false;  ///< the next lines belong to the text of the trial that was pruned last
     bool in_traceback_ = false;
     bool of_event_ = false;         ///< the traceback directly follows the line about its trial
-    bool follows_failure_ = false;  ///< the next line directly follows the line about a trial that did not complete
+    bool follows_failure_ = false;  ///< the next line directly follows that of a trial that failed, or of one whose text goes on
     bool raised_ = false;           ///< the exception's line has been read
     bool blank_ = false;            ///< an empty line came after it
     bool chain_ = false;            ///< the next heading belongs to the same chain
