@@ -23,10 +23,10 @@ function(must_build_new_plugin name)
 endfunction()
 
 if(PLUGIN)
-  # A plugin outside this tree, as docs/writing-a-plugin.md has it. It compiles everything from the headers.
+  # A plugin outside this tree, as docs/writing-a-plugin.md has it.
   file(REMOVE_RECURSE ${WORK}/plugin-build)
   must(${CMAKE_COMMAND} -S ${PLUGIN} -B ${WORK}/plugin-build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
-       -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DHPO_HEADER_ONLY=ON)
+       -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0)
   must(${CMAKE_COMMAND} --install ${WORK}/plugin-build --prefix ${WORK}/partial)  # nothing is built yet: installs what is there
   must(${CMAKE_COMMAND} --build ${WORK}/plugin-build)
   execute_process(COMMAND ${WORK}/prefix/bin/hpo-tune policies trainer --plugin-dir ${WORK}/plugin-build/lib/hpo/trainers
@@ -51,6 +51,7 @@ must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/consumer-build -G ${GENERATOR} -DC
      -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug)
 must(${CMAKE_COMMAND} --build ${WORK}/consumer-build)
 must(${WORK}/consumer-build/consumer ${WORK}/consumer-build/study.db)
+must(${WORK}/consumer-build/in_process)
 must(${WORK}/prefix/bin/hpo-tune policies trainer)
 # What is written about plugins comes along, and so does the example.
 foreach(file lib/libhpo_runtime.a share/doc/hpo/writing-a-plugin.md share/hpo/examples/plugins/adding_problem/adding_problem.hpp
