@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "hpo/base/order.hpp"
 #include "hpo/core/field.hpp"
 #include "hpo/pruner/concept.hpp"
 
@@ -50,6 +58,65 @@ static_assert(Pruner<Percentile> && Configurable<Percentile>);
 
 }  // namespace hpo::pruner
 
-#ifndef HPO_COMPILED
-#include "hpo/pruner/impl/percentile_inl.hpp"
-#endif
+namespace hpo::pruner {
+
+inline std::optional<double> percentile_of(const std::vector<double>& values, double percentile) {
+    const std::vector<std::size_t> order = ascending_order(values);
+    if (order.empty()) return std::nullopt;
+    const double position = percentile / 100 * static_cast<double>(order.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    const auto above = std::min(below + 1, order.size() - 1);
+    return std::lerp(values[order[below]], values[order[above]], position - static_cast<double>(below));
+}
+
+inline Percentile::Percentile(Config config) : config_{config} {
+    if (!(config.percentile >= 0 && config.percentile <= 100)) {
+        throw bad_value("percentile", display_text(config.percentile), "0 to 100");
+    }
+    const auto at_least = [](std::string_view option, std::int64_t value, std::int64_t least) {
+        if (value < least) throw bad_value(option, std::to_string(value), std::to_string(least) + " or more");
+    };
+    at_least("startup_trials", config.startup_trials, 0);
+    at_least("warmup_steps", config.warmup_steps, 0);
+    at_least("interval_steps", config.interval_steps, 1);
+    at_least("min_trials", config.min_trials, 1);
+}
+
+inline Verdict Percentile::judge(const Standing& standing) const {
+    const auto& reports = standing.trial.intermediate;
+    if (reports.empty() || !is_decision(standing)) return {};
+    std::int64_t complete = 0;
+    std::vector<double> rivals;
+    for (const Trial& trial : standing.history.trials) {
+        if (trial.state != TrialState::complete) continue;
+        ++complete;
+        const auto report = trial.intermediate.find(standing.step);
+        if (report != trial.intermediate.end()) rivals.push_back(report->second);
+    }
+    if (complete == 0 || complete < config_.startup_trials) return {};
+
+    double best = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& [step, value] : reports) {
+        if (better(standing.direction, value, best)) best = value;
+    }
+    if (std::isnan(best)) return {Verdict::Answer::prune, "every value reported so far is NaN"};
+
+    if (static_cast<std::int64_t>(rivals.size()) < config_.min_trials) return {};
+    const std::size_t count = rivals.size();
+    const bool minimize = standing.direction == Direction::minimize;
+    const auto bar = percentile_of(rivals, minimize ? config_.percentile : 100 - config_.percentile);
+    if (!bar || !better(standing.direction, *bar, best)) return {};
+    return {Verdict::Answer::prune, "best value " + display_text(best) + " by step " + std::to_string(standing.step) + " is worse than " +
+                                        display_text(*bar) + ", percentile " + display_text(config_.percentile) + " of " +
+                                        std::to_string(count) + " complete trials"};
+}
+
+inline bool Percentile::is_decision(const Standing& standing) const {
+    if (standing.step < config_.warmup_steps) return false;
+    const std::int64_t since = (standing.step - config_.warmup_steps) / config_.interval_steps * config_.interval_steps;
+    const auto& reports = standing.trial.intermediate;
+    const auto latest = reports.lower_bound(standing.step);
+    return latest == reports.begin() || std::prev(latest)->first < config_.warmup_steps + since;
+}
+
+}  // namespace hpo::pruner

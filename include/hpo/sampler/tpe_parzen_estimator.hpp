@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "hpo/sampler/tpe_kernels.hpp"
@@ -43,6 +46,66 @@ private:
 
 }  // namespace hpo::sampler
 
-#ifndef HPO_COMPILED
-#include "hpo/sampler/impl/tpe_parzen_estimator_inl.hpp"
-#endif
+namespace hpo::sampler {
+
+inline TpeParzenEstimator::TpeParzenEstimator(const std::vector<TpeAxis>& axes, const std::vector<std::vector<double>>& columns,
+                                              std::size_t observations, double prior_weight) {
+    log_weights_.reserve(observations + 1);
+    const std::size_t fading = observations > 25 ? observations - 25 : 0;
+    const double oldest = 1 / static_cast<double>(std::max<std::size_t>(1, observations));
+    for (std::size_t i = 0; i < observations; ++i) {
+        const double age = fading > 1 ? static_cast<double>(i) / static_cast<double>(fading - 1) : 0;
+        log_weights_.push_back(i < fading ? std::log(oldest + age * (1 - oldest)) : 0);
+    }
+    log_weights_.push_back(observations > 0 ? std::log(prior_weight) : 0);
+    kernels_.reserve(axes.size());
+    for (std::size_t d = 0; d < axes.size(); ++d) kernels_.emplace_back(axes[d], columns[d], prior_weight);
+}
+
+inline std::vector<std::vector<double>> TpeParzenEstimator::draw(const std::vector<TpePart>& parts, std::size_t count, Rng& rng) const {
+    const std::vector<double> cumulative = cumulated(log_weights_);
+    std::vector<std::vector<double>> points(kernels_.size(), std::vector<double>(count));
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t kernel = drawn_index(cumulative, rng);
+        for (std::size_t d = 0; d < kernels_.size(); ++d) points[d][i] = kernels_[d].draw(kernel, parts[d], rng);
+    }
+    return points;
+}
+
+inline std::vector<double> TpeParzenEstimator::draw(std::size_t axis, const TpePart& part, std::size_t count, Rng& rng) const {
+    std::vector<double> inside = log_weights_;
+    for (std::size_t k = 0; k < inside.size(); ++k) inside[k] += kernels_[axis].log_mass(k, part);
+    const std::vector<double> cumulative = cumulated(inside);
+    std::vector<double> values(count);
+    for (double& value : values) value = kernels_[axis].draw(drawn_index(cumulative, rng), part, rng);
+    return values;
+}
+
+inline std::vector<double> TpeParzenEstimator::log_density(const std::vector<std::vector<double>>& points, std::size_t first) const {
+    const std::size_t count = points.front().size();
+    const std::size_t kernels = log_weights_.size();
+    std::vector<double> terms;
+    terms.reserve(count * kernels);
+    for (std::size_t i = 0; i < count; ++i) terms.insert(terms.end(), log_weights_.begin(), log_weights_.end());
+    for (std::size_t j = 0; j < points.size(); ++j) kernels_[first + j].add_log_density(points[j], terms);
+    std::vector<double> densities(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::span<const double> row{terms.data() + i * kernels, kernels};
+        const double high = *std::max_element(row.begin(), row.end());
+        double sum = 0;
+        for (const double term : row) sum += std::exp(term - high);
+        densities[i] = high + std::log(sum);
+    }
+    return densities;
+}
+
+inline std::vector<double> TpeParzenEstimator::cumulated(const std::vector<double>& log_weights) {
+    const double high = *std::max_element(log_weights.begin(), log_weights.end());
+    std::vector<double> sums;
+    sums.reserve(log_weights.size());
+    double sum = 0;
+    for (const double weight : log_weights) sums.push_back(sum += std::exp(weight - high));
+    return sums;
+}
+
+}  // namespace hpo::sampler

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::store {
@@ -63,6 +66,71 @@ inline void mark_lost(Attempt& attempt, const Run& run) {
 
 }  // namespace hpo::store
 
-#ifndef HPO_COMPILED
-#include "hpo/store/impl/store_rules_inl.hpp"
-#endif
+namespace hpo::store {
+
+inline void require_same_directions(std::string_view place, const Study& study, std::span<const Direction> asked) {
+    if (asked.empty() || std::equal(asked.begin(), asked.end(), study.directions.begin(), study.directions.end())) return;
+    const auto words = [](std::span<const Direction> directions) {
+        std::vector<std::string> names;
+        for (const Direction direction : directions) names.emplace_back(to_text(direction));
+        return join_names(names);
+    };
+    throw bad_value(std::string{place} + ", study '" + study.name + "'", "directions " + words(asked),
+                    "the stored ones: " + words(study.directions) + "; for others, begin a study of another name");
+}
+
+inline void require_new_study(std::string_view place, std::string_view name, std::span<const Direction> directions) {
+    if (name.empty() || name.size() > 512) throw bad_value(place, "a study name of " + std::to_string(name.size()) + " bytes", "1 to 512");
+    if (!is_plain_text(name)) {
+        throw bad_value(place, "a study named " + ascii_text(name.substr(0, 80)), "a name of UTF-8 characters without control characters");
+    }
+    if (directions.empty()) throw bad_value(std::string{place} + ", study '" + std::string{name} + "'", "no directions", "at least one");
+}
+
+inline void require_finishable(std::string_view place, const Trial& trial, std::size_t objectives) {
+    const std::string where = std::string{place} + ", trial " + std::to_string(trial.number);
+    if (!is_finished(trial.state)) throw bad_value(where, "state " + std::string{to_text(trial.state)}, "COMPLETE, PRUNED or FAIL");
+    if (trial.state == TrialState::complete && trial.values.size() != objectives) {
+        throw bad_value(where, std::to_string(trial.values.size()) + " values", std::to_string(objectives) + ", one for each objective");
+    }
+    for (const double value : trial.values) {
+        if (std::isnan(value)) throw bad_value(where, "a NaN objective value", "a number; a trial without one is FAIL");
+    }
+}
+
+inline std::string fixed_params_text(const std::vector<std::pair<std::string, Value>>& fixed) {
+    std::string text = "{";
+    for (const auto& [name, value] : fixed) {
+        if (text.size() > 1) text += ", ";
+        text += json_quote(name) + ": " + json_text(value);
+    }
+    return text + "}";
+}
+
+inline void add_mark(Attempt& attempt, const MemoryMark& mark) {
+    for (const MemoryMark& present : attempt.memory) {
+        if (same_moment(present, mark)) return;
+    }
+    attempt.memory.push_back(mark);
+}
+
+inline Attempt& merge_attempt(Trial& stored, const Attempt& attempt) {
+    for (Attempt& present : stored.attempts) {
+        if (present.index != attempt.index) continue;
+        Attempt merged = attempt;
+        merged.memory = std::move(present.memory);
+        for (const MemoryMark& mark : attempt.memory) add_mark(merged, mark);
+        for (const auto& [step, value] : present.reports) merged.reports.emplace(step, value);
+        return present = std::move(merged);
+    }
+    return stored.attempts.emplace_back(attempt);
+}
+
+inline Failure lost_failure(const Run& run) {
+    Failure failure;
+    failure.kind = FailureKind::lost_worker;
+    failure.message = "process " + std::to_string(run.pid) + " on host '" + run.host + "', which supervised the trial, is gone";
+    return failure;
+}
+
+}  // namespace hpo::store

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "hpo/base/shortened_log.hpp"
 #include "hpo/base/time.hpp"
+#include "hpo/failure/classify.hpp"
 #include "hpo/space/space_trial.hpp"
 #include "hpo/trainer/executor.hpp"
 
@@ -93,6 +95,37 @@ private:
 
 }  // namespace hpo::tuner
 
-#ifndef HPO_COMPILED
-#include "hpo/tuner/impl/in_process_inl.hpp"
-#endif
+namespace hpo::tuner {
+
+inline bool RunningJob::report(std::int64_t step, double value) {
+    try {
+        stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value, .is_last = step == last_step_}) || stopped_;
+    } catch (...) {
+        listener_error_ = std::current_exception();
+        throw;
+    }
+    return stopped_;
+}
+
+inline Failure current_failure() {
+    try {
+        throw;
+    } catch (const std::bad_alloc& error) {
+        return classify_text({.type = "std::bad_alloc", .message = error.what()});
+    } catch (const std::exception& error) {
+        return classify_text({.type = "std::exception", .message = error.what()});
+    } catch (...) {
+        return classify_text({.type = {}, .message = "an exception that is no std::exception"});
+    }
+}
+
+inline void InProcess::submit(const Job& job, ExecutorEvents& events) {
+    events.on_started(job.trial, 0);
+    RunningJob running{job, events};
+    AttemptOutcome outcome = run_attempt([&] { return function_(running); }, [&] { return running.stopped(); });
+    running.rethrow_listener_error();
+    outcome.log = running.take_log();
+    events.on_end(job.trial, std::move(outcome));
+}
+
+}  // namespace hpo::tuner
