@@ -1,8 +1,7 @@
-# hpo::runtime: what is no template, compiled once. It has the bodies of include/hpo/**/*_inl.hpp without torch/; who links it gets HPO_COMPILED, and the
-# headers then only declare. Where a package is missing it is empty, and everything is header-only.
+# hpo::runtime: what is no template, compiled once: src/ without torch/. Where a package is missing it is empty.
 set(HPO_COMPILED_DIR "" CACHE PATH "Folder of another build of these sources, whose libhpo_runtime.a is linked instead of compiling it in this build too")
-set(hpo_runtime_folders base core allocator space sampler pruner memory recovery analysis text weights)
-set(hpo_runtime_light_folders failure registry device trainer worker tuner dataset)  # they wait for others more than they compute
+set(hpo_runtime_folders base allocator space memory analysis text weights)
+set(hpo_runtime_light_folders registry device trainer worker dataset)  # they wait for others more than they compute
 set(hpo_runtime_components enumeration sqlite lua plugin dataset text weights)
 set(hpo_runtime_missing "")
 foreach(component IN LISTS hpo_runtime_components)
@@ -11,28 +10,21 @@ foreach(component IN LISTS hpo_runtime_components)
   endif()
 endforeach()
 
-# hpo_bodies(TARGET KIND FOLDERS ... LIBRARIES ...): a library of the bodies in these folders, each a source file of its own.
+# hpo_bodies(TARGET KIND FOLDERS ... LIBRARIES ...): a library of the source files in these folders of src/.
 function(hpo_bodies name kind)
   cmake_parse_arguments(arg "" "" "FOLDERS;LIBRARIES" ${ARGN})
   set(sources "")
   foreach(folder IN LISTS arg_FOLDERS)
-    file(GLOB_RECURSE bodies CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/include/hpo/${folder}/*_inl.hpp)
-    foreach(body IN LISTS bodies)
-      string(REGEX REPLACE "^hpo/(.*)_inl\\.hpp$" "\\1" stem ${body})
-      string(MAKE_C_IDENTIFIER ${stem} stem)
-      set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}/${stem}.cpp)
-      file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${body}\"\n")
-      list(APPEND sources ${source})
-    endforeach()
+    file(GLOB_RECURSE bodies CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
+    list(APPEND sources ${bodies})
   endforeach()
   add_library(${name} ${kind} ${sources})
-  target_compile_definitions(${name} PUBLIC HPO_COMPILED)
   target_link_libraries(${name} PUBLIC ${arg_LIBRARIES} PRIVATE hpo_development)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
 if(hpo_runtime_missing)
-  message(STATUS "hpo::runtime is off: ${hpo_runtime_missing} are not there; every program compiles what it uses")
+  message(STATUS "hpo::runtime is off: ${hpo_runtime_missing} are not there")
   add_library(hpo_runtime INTERFACE)
   add_library(hpo::runtime ALIAS hpo_runtime)
 else()
@@ -57,7 +49,7 @@ else()
   endif()
 endif()
 
-# hpo::torch_runtime: the same for include/hpo/torch/, for one LibTorch.
+# hpo::torch_runtime: src/torch/, for one LibTorch.
 if(TARGET hpo::torch AND NOT hpo_runtime_missing)
   hpo_bodies(hpo_torch_runtime STATIC FOLDERS torch LIBRARIES hpo::torch hpo::runtime)
   target_compile_options(hpo_torch_runtime PRIVATE $<$<CONFIG:Release>:-O1>)  # the time of a step is LibTorch's

@@ -13,12 +13,6 @@
 #include "support/catch.hpp"
 #include "torch_allocator/native_replay.hpp"
 
-// LibTorch's large libraries are not linked here, so hpo::torch_runtime is not either: these two bodies are compiled with the test.
-#include "hpo/base/error.hpp"
-#include "hpo/torch/prediction/impl/cuda_history_inl.hpp"
-#include "hpo/torch/recording/impl/trace_recorder_inl.hpp"
-#include "hpo/torch/recording/trace_recorder.hpp"
-
 using namespace hpo::tests;
 using hpo::allocator::AllocationTrace;
 using hpo::allocator::ReplayedTrace;

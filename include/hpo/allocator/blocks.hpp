@@ -90,7 +90,3 @@ private:
 };
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/blocks_inl.hpp"
-#endif

@@ -156,7 +156,3 @@ private:
 };
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/caching_allocator_inl.hpp"
-#endif

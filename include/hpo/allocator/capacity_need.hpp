@@ -65,7 +65,3 @@ private:
 }
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/capacity_need_inl.hpp"
-#endif

@@ -83,7 +83,3 @@ private:
 }
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/conf_inl.hpp"
-#endif

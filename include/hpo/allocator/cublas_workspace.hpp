@@ -23,7 +23,3 @@ namespace hpo::allocator {
 [[nodiscard]] std::optional<std::int64_t> configured_cublas_workspace_bytes(std::string_view text);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/cublas_workspace_inl.hpp"
-#endif

@@ -38,7 +38,3 @@ inline constexpr std::string_view cublaslt_workspace_scope = "cuBLASLt workspace
 [[nodiscard]] std::vector<EstimatePart> parts_with_cublas(const AllocationTrace& trace, std::size_t event);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/cuda_overheads_inl.hpp"
-#endif

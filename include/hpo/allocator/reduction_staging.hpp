@@ -54,7 +54,3 @@ struct Staging {
 [[nodiscard]] Staging staging_of(const Reduction& reduction, const CardThreads& card);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/reduction_staging_inl.hpp"
-#endif

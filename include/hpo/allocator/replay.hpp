@@ -45,7 +45,3 @@ struct ReplayedTrace {
 [[nodiscard]] ReplayedTrace simulate(const AllocationTrace& trace, const AllocatorSettings& settings, const AllocatorDevice& device = {});
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/replay_inl.hpp"
-#endif

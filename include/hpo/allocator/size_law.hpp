@@ -61,7 +61,3 @@ struct SizeGuess {
 [[nodiscard]] SizeGuess size_at(const SizeValues& wanted, const std::vector<SizePoint>& points);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/size_law_inl.hpp"
-#endif

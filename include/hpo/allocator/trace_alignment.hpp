@@ -28,7 +28,3 @@ namespace hpo::allocator {
                                                                      std::vector<double> ratios);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/trace_alignment_inl.hpp"
-#endif

@@ -67,7 +67,3 @@ private:
 };
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/trace_extrapolation_inl.hpp"
-#endif

@@ -78,7 +78,3 @@ void write_trace(const std::filesystem::path& file, const AllocationTrace& trace
 [[nodiscard]] AllocationTrace read_trace(const std::filesystem::path& file);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/trace_file_inl.hpp"
-#endif

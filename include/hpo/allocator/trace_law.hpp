@@ -81,8 +81,3 @@ private:
 };
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/block_count_inl.hpp"
-#include "hpo/allocator/impl/trace_law_inl.hpp"
-#endif

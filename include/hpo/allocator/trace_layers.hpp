@@ -25,7 +25,3 @@ struct TraceLayers {
 [[nodiscard]] TraceLayers layers_by_scope(const AllocationTrace& trace, std::size_t event, std::size_t most);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/trace_layers_inl.hpp"
-#endif

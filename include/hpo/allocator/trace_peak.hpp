@@ -35,7 +35,3 @@ inline constexpr TracePartNames trace_part_names{"weights", "gradients", "optimi
 [[nodiscard]] std::vector<EstimatePart> parts_after(const AllocationTrace& trace, std::size_t event);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/trace_peak_inl.hpp"
-#endif

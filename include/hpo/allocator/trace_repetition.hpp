@@ -36,7 +36,3 @@ struct TracedSteps {
 [[nodiscard]] AllocationTrace with_more_steps(AllocationTrace trace);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/trace_repetition_inl.hpp"
-#endif

@@ -57,7 +57,3 @@ struct PhasePeak {
 [[nodiscard]] std::vector<PhasePeak> phase_peaks(const AllocationTrace& trace);
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/trace_report_inl.hpp"
-#endif

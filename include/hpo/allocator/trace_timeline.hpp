@@ -94,7 +94,3 @@ private:
 }
 
 }  // namespace hpo::allocator
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/impl/trace_timeline_inl.hpp"
-#endif

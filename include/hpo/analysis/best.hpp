@@ -35,7 +35,3 @@ namespace hpo::analysis {
                                                        const std::set<const Trial*>& without = {});
 
 }  // namespace hpo::analysis
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/impl/best_inl.hpp"
-#endif

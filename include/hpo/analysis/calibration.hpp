@@ -29,7 +29,3 @@ struct CalibrationRow {
 [[nodiscard]] std::vector<CalibrationRow> calibration_table(std::span<const PredictedUse> uses);
 
 }  // namespace hpo::analysis
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/impl/calibration_inl.hpp"
-#endif

@@ -79,7 +79,3 @@ namespace detail {
 [[nodiscard]] FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases, const SilentReport& silent);
 
 }  // namespace hpo::analysis
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/impl/failure_totals_inl.hpp"
-#endif

@@ -97,7 +97,3 @@ struct MemoryLimit {
 [[nodiscard]] MemoryReport memory_report(std::span<const Trial> trials, std::span<const Rejection> rejections, const MemoryLimit& limit);
 
 }  // namespace hpo::analysis
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/impl/memory_report_inl.hpp"
-#endif

@@ -49,7 +49,3 @@ void prefer_measured_cures(std::vector<OomCase>& cases);
                                    const ToldFailures& log = {});
 
 }  // namespace hpo::analysis
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/impl/oom_inl.hpp"
-#endif

@@ -70,7 +70,3 @@ struct PredictionQuality {
 [[nodiscard]] PredictionQuality prediction_quality(std::span<const Trial> trials, std::span<const Rejection> rejections);
 
 }  // namespace hpo::analysis
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/impl/prediction_inl.hpp"
-#endif

@@ -51,7 +51,3 @@ private:
 [[nodiscard]] StudyCounts count(std::span<const Trial> trials);
 
 }  // namespace hpo::analysis
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/impl/study_counts_inl.hpp"
-#endif

@@ -48,7 +48,3 @@ bool for_each_number_in(int folder, Use&& use) {
 bool close_all_but(std::span<const int> kept) noexcept;
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/base/impl/after_fork_inl.hpp"
-#endif

@@ -30,7 +30,3 @@ struct SpawnSpec {
 [[nodiscard]] pid_t spawn(const SpawnSpec& spec);
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/base/impl/spawn_inl.hpp"
-#endif

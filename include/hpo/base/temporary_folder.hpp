@@ -33,7 +33,3 @@ private:
 };
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/base/impl/temporary_folder_inl.hpp"
-#endif

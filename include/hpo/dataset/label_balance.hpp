@@ -41,7 +41,3 @@ struct LabelBalance {
 [[nodiscard]] std::string balance_text(const LabelBalance& balance, const LabelTable& labels);
 
 }  // namespace hpo::dataset
-
-#ifndef HPO_COMPILED
-#include "hpo/dataset/impl/label_balance_inl.hpp"
-#endif

@@ -33,7 +33,3 @@ private:
 };
 
 }  // namespace hpo::dataset
-
-#ifndef HPO_COMPILED
-#include "hpo/dataset/impl/label_table_inl.hpp"
-#endif

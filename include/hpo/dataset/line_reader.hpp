@@ -48,7 +48,3 @@ private:
 };
 
 }  // namespace hpo::dataset
-
-#ifndef HPO_COMPILED
-#include "hpo/dataset/impl/line_reader_inl.hpp"
-#endif

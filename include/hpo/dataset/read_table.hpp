@@ -28,7 +28,3 @@ inline constexpr std::string_view known_endings = ".csv, .tsv, .jsonl or .ndjson
 [[nodiscard]] TextTable read_table(const std::filesystem::path& file, const Columns& columns = {});
 
 }  // namespace hpo::dataset
-
-#ifndef HPO_COMPILED
-#include "hpo/dataset/impl/read_table_inl.hpp"
-#endif

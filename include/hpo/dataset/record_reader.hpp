@@ -51,7 +51,3 @@ private:
 };
 
 }  // namespace hpo::dataset
-
-#ifndef HPO_COMPILED
-#include "hpo/dataset/impl/record_reader_inl.hpp"
-#endif

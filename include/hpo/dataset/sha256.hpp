@@ -46,7 +46,3 @@ private:
 [[nodiscard]] std::string hex_text(const Digest& digest);
 
 }  // namespace hpo::dataset
-
-#ifndef HPO_COMPILED
-#include "hpo/dataset/impl/sha256_inl.hpp"
-#endif

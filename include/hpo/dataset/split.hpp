@@ -53,7 +53,3 @@ struct SubsetRule {
 [[nodiscard]] std::vector<std::int64_t> subset(const TextTable& table, std::span<const std::int64_t> rows, const SubsetRule& rule);
 
 }  // namespace hpo::dataset
-
-#ifndef HPO_COMPILED
-#include "hpo/dataset/impl/split_inl.hpp"
-#endif

@@ -118,7 +118,3 @@ namespace detail {
 [[nodiscard]] std::string content_hash(const TextDataset& dataset);
 
 }  // namespace hpo::dataset
-
-#ifndef HPO_COMPILED
-#include "hpo/dataset/impl/text_dataset_inl.hpp"
-#endif

@@ -18,7 +18,3 @@ struct ControlGroup {
 [[nodiscard]] std::vector<ControlGroup> own_control_groups(const std::filesystem::path& root = "/");
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/control_groups_inl.hpp"
-#endif

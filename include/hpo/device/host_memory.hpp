@@ -19,7 +19,3 @@ struct HostMemory {
 [[nodiscard]] std::optional<HostMemory> host_memory(const std::filesystem::path& root = "/");
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/host_memory_inl.hpp"
-#endif

@@ -132,7 +132,3 @@ private:
 };
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/ledger_inl.hpp"
-#endif

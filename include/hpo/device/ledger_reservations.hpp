@@ -78,7 +78,3 @@ private:
 };
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/ledger_reservations_inl.hpp"
-#endif

@@ -109,7 +109,3 @@ private:
 };
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/metered_device_inl.hpp"
-#endif

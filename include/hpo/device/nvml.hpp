@@ -72,7 +72,3 @@ private:
 };
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/nvml_inl.hpp"
-#endif

@@ -61,7 +61,3 @@ private:
 };
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/sharing_speed_inl.hpp"
-#endif

@@ -36,7 +36,3 @@ struct CardSelection {
 [[nodiscard]] std::optional<NvidiaDevice> card_of(std::string_view device, std::vector<NvidiaDevice> all, const CardSelection& selection);
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/visible_cards_inl.hpp"
-#endif

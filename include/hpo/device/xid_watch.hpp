@@ -34,7 +34,3 @@ private:
 };
 
 }  // namespace hpo::device
-
-#ifndef HPO_COMPILED
-#include "hpo/device/impl/xid_watch_inl.hpp"
-#endif

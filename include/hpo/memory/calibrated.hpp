@@ -125,7 +125,3 @@ private:
 static_assert(CarryingGuard<Calibrated> && RelearningGuard<Calibrated> && Configurable<Calibrated>);
 
 }  // namespace hpo::memory
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/impl/calibrated_inl.hpp"
-#endif

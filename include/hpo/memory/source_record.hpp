@@ -26,7 +26,3 @@ struct SourceRecord {
 [[nodiscard]] Evidence trusted_evidence(Evidence wanted, const MemoryQuery& query);
 
 }  // namespace hpo::memory
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/impl/source_record_inl.hpp"
-#endif

@@ -29,7 +29,3 @@ struct PolicySpec {
 [[nodiscard]] PolicySpec parse_policy_spec(std::string_view place, std::string_view text);
 
 }  // namespace hpo::registry
-
-#ifndef HPO_COMPILED
-#include "hpo/registry/impl/policy_spec_inl.hpp"
-#endif

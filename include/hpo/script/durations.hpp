@@ -15,7 +15,3 @@ namespace hpo::script {
 int seconds(lua_State* L);
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/durations_inl.hpp"
-#endif

@@ -20,7 +20,3 @@ namespace hpo::script::recovery_answer {
 [[nodiscard]] const Attempt* failed_so(const FailedAttempt& failed, const Recovery& retry);
 
 }  // namespace hpo::script::recovery_answer
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/idle_retry_inl.hpp"
-#endif

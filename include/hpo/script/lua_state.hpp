@@ -169,7 +169,3 @@ private:
 [[nodiscard]] std::string type_text(lua_State* L, int index);
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/lua_state_inl.hpp"
-#endif

@@ -66,7 +66,3 @@ private:
 [[nodiscard]] std::vector<Value> require_list(lua_State* L, int index, const std::string& context, std::string_view what);
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/lua_value_inl.hpp"
-#endif

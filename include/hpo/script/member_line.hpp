@@ -13,7 +13,3 @@ namespace hpo::script {
 [[nodiscard]] int member_line(std::string_view source, int first_line, std::span<const std::string> members);
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/member_line_inl.hpp"
-#endif

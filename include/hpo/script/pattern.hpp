@@ -159,7 +159,3 @@ private:
 };
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/pattern_inl.hpp"
-#endif

@@ -39,7 +39,3 @@ void install(lua_State* L, const char* type);
 [[nodiscard]] std::string assigned_text(lua_State* L);
 
 }  // namespace hpo::script::read_only
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/read_only_inl.hpp"
-#endif

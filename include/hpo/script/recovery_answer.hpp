@@ -112,7 +112,3 @@ struct Rule {
 std::optional<Recovery> read(lua_State* L, int index, const Rule& rule, const FailedAttempt& failed);
 
 }  // namespace hpo::script::recovery_answer
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/recovery_answer_inl.hpp"
-#endif

@@ -12,7 +12,3 @@ namespace hpo::script {
 [[nodiscard]] std::string retry_words(const FailedAttempt& failed, const Recovery& retry);
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/retry_words_inl.hpp"
-#endif

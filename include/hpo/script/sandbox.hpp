@@ -124,7 +124,3 @@ private:
 };
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/sandbox_inl.hpp"
-#endif

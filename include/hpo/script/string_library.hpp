@@ -52,7 +52,3 @@ int gsub(lua_State* L);
 int rep(lua_State* L);
 
 }  // namespace hpo::script::string_library
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/string_library_inl.hpp"
-#endif

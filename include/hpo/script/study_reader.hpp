@@ -44,7 +44,3 @@ void first_plan(lua_State* L, const Fields& fields, StudyDescription& study);
 void read(lua_State* L, int index, StudyDescription& study);
 
 }  // namespace hpo::script::study_reader
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/study_reader_inl.hpp"
-#endif

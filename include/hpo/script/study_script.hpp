@@ -115,7 +115,3 @@ private:
 };
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/study_script_inl.hpp"
-#endif

@@ -120,7 +120,3 @@ private:
 };
 
 }  // namespace hpo::script
-
-#ifndef HPO_COMPILED
-#include "hpo/script/impl/trial_api_inl.hpp"
-#endif

@@ -62,7 +62,3 @@ struct Counted {
 [[nodiscard]] SpaceCount count(const Space& space, const CountOptions& options = {});
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/space/impl/count_inl.hpp"
-#endif

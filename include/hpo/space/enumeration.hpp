@@ -181,7 +181,3 @@ Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Vis
 }
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/space/impl/enumeration_inl.hpp"
-#endif

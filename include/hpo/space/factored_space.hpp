@@ -114,7 +114,3 @@ private:
 };
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/space/impl/factored_space_inl.hpp"
-#endif

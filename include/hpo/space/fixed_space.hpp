@@ -14,7 +14,3 @@ namespace hpo {
 [[nodiscard]] Space with_fixed(Space space, FixedUses& uses);
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/space/impl/fixed_space_inl.hpp"
-#endif

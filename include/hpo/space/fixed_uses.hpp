@@ -51,7 +51,3 @@ private:
 };
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/space/impl/fixed_uses_inl.hpp"
-#endif

@@ -15,7 +15,3 @@ namespace hpo {
 [[nodiscard]] std::optional<std::string> changed_question(const Space& space, const ParamSet& params, std::int64_t number);
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/space/impl/repetition_inl.hpp"
-#endif

@@ -16,7 +16,3 @@ namespace hpo::store {
                                                                   const std::string& device_name, std::size_t most);
 
 }  // namespace hpo::store
-
-#ifndef HPO_COMPILED
-#include "hpo/store/impl/attempts_of_other_studies_inl.hpp"
-#endif

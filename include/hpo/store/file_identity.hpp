@@ -22,7 +22,3 @@ struct FileIdentity {
 [[nodiscard]] std::optional<std::string> displacement(const std::string& path, const FileIdentity& opened);
 
 }  // namespace hpo::store
-
-#ifndef HPO_COMPILED
-#include "hpo/store/impl/file_identity_inl.hpp"
-#endif

@@ -107,7 +107,3 @@ template <class AnyJson>
 }
 
 }  // namespace hpo::store
-
-#ifndef HPO_COMPILED
-#include "hpo/store/impl/json_text_inl.hpp"
-#endif

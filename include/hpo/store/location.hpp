@@ -13,7 +13,3 @@ namespace hpo::store {
 void require_openable(const std::string& path, bool may_create);
 
 }  // namespace hpo::store
-
-#ifndef HPO_COMPILED
-#include "hpo/store/impl/location_inl.hpp"
-#endif

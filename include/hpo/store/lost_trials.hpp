@@ -28,7 +28,3 @@ void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_t trial
                                                     RunWatch& watch);
 
 }  // namespace hpo::store
-
-#ifndef HPO_COMPILED
-#include "hpo/store/impl/lost_trials_inl.hpp"
-#endif

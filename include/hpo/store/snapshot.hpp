@@ -80,7 +80,3 @@ private:
 };
 
 }  // namespace hpo::store
-
-#ifndef HPO_COMPILED
-#include "hpo/store/impl/snapshot_inl.hpp"
-#endif

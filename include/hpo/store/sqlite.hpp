@@ -108,8 +108,3 @@ private:
 };
 
 }  // namespace hpo::store
-
-#ifndef HPO_COMPILED
-#include "hpo/store/impl/sqlite_inl.hpp"
-#include "hpo/store/impl/sqlite_logs_inl.hpp"
-#endif

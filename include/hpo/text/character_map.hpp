@@ -40,7 +40,3 @@ private:
 };
 
 }  // namespace hpo::text
-
-#ifndef HPO_COMPILED
-#include "hpo/text/impl/character_map_inl.hpp"
-#endif

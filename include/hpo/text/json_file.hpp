@@ -20,7 +20,3 @@ namespace hpo::text {
 [[nodiscard]] nlohmann::json read_json_file(const std::filesystem::path& file);
 
 }  // namespace hpo::text
-
-#ifndef HPO_COMPILED
-#include "hpo/text/impl/json_file_inl.hpp"
-#endif

@@ -16,7 +16,3 @@ namespace hpo::text {
 [[nodiscard]] Tokenizer read_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace hpo::text
-
-#ifndef HPO_COMPILED
-#include "hpo/text/impl/model_folder_inl.hpp"
-#endif

@@ -47,7 +47,3 @@ void append_lower(std::u32string& text, char32_t c);
 [[nodiscard]] std::u32string decomposed(const std::u32string& text);
 
 }  // namespace hpo::text
-
-#ifndef HPO_COMPILED
-#include "hpo/text/impl/unicode_inl.hpp"
-#endif

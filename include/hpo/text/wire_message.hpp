@@ -53,7 +53,3 @@ private:
 };
 
 }  // namespace hpo::text
-
-#ifndef HPO_COMPILED
-#include "hpo/text/impl/wire_message_inl.hpp"
-#endif

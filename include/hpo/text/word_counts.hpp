@@ -35,7 +35,3 @@ private:
 };
 
 }  // namespace hpo::text
-
-#ifndef HPO_COMPILED
-#include "hpo/text/impl/word_counts_inl.hpp"
-#endif

@@ -54,7 +54,3 @@ private:
 };
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/autocast_inl.hpp"
-#endif

@@ -51,7 +51,3 @@ template <class Counts>
 void keep_test_score(const ClassificationScore& score, Attributes& attributes);
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/classification_inl.hpp"
-#endif

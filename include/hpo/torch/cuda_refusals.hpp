@@ -18,8 +18,4 @@ void watch_cuda_refusals();
 
 }  // namespace hpo::libtorch
 
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/cuda_refusals_inl.hpp"
-#endif
-
 #endif

@@ -13,7 +13,3 @@ namespace hpo::libtorch {
 [[nodiscard]] Failure translate_failure(const std::exception_ptr& error, std::string_view where, const std::string& configuration);
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/failure_translation_inl.hpp"
-#endif

@@ -52,7 +52,3 @@ inline void load_weights(torch::nn::Module& module, const weights::Weights& weig
 void load_whole(torch::nn::Module& module, const weights::Weights& weights, const std::string& passed_over = {});
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/load_weights_inl.hpp"
-#endif

@@ -32,7 +32,3 @@ void limit_memory(c10::Device device, std::optional<std::int64_t> cap_bytes);
 void release_cached_memory(c10::Device device);
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/memory_reading_inl.hpp"
-#endif

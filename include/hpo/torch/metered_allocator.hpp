@@ -137,7 +137,3 @@ public:
 };
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/metered_allocator_inl.hpp"
-#endif

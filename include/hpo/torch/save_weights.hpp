@@ -17,7 +17,3 @@ namespace hpo::libtorch {
 void save_weights(const torch::nn::Module& module, const std::filesystem::path& file);
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/save_weights_inl.hpp"
-#endif

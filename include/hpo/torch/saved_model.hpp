@@ -23,7 +23,3 @@ void empty_folder(const std::filesystem::path& folder);
 [[nodiscard]] std::shared_ptr<Model> load_model(Task& task, const std::filesystem::path& folder, RunningAttempt& attempt);
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/saved_model_inl.hpp"
-#endif

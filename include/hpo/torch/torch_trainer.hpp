@@ -114,8 +114,3 @@ private:
 };
 
 }  // namespace hpo::libtorch
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/impl/torch_predictions_inl.hpp"
-#include "hpo/torch/impl/torch_trainer_inl.hpp"
-#endif

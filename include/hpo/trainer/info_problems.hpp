@@ -43,7 +43,3 @@ private:
 [[nodiscard]] inline std::vector<std::string> info_problems(const TrainerInfo& info) { return detail::InfoProblems{info}.find(); }
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/info_problems_inl.hpp"
-#endif

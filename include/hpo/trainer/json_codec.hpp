@@ -177,7 +177,3 @@ Record read_record(std::string_view text, const std::string& place) {
 }
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/json_codec_inl.hpp"
-#endif

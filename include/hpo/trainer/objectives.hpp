@@ -31,7 +31,3 @@ inline constexpr std::array<std::string_view, 2> measured_metrics{"seconds", "pe
 void complete_values(AttemptOutcome& outcome, const TrainerJob& job);
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/objectives_inl.hpp"
-#endif

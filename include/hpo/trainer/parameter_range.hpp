@@ -35,7 +35,3 @@ private:
 inline constexpr std::string_view range_grammar = "'[LOW, HIGH]' with ( or ) where a bound is not included, inf for no bound";
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/parameter_range_inl.hpp"
-#endif

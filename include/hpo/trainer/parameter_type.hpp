@@ -40,7 +40,3 @@ private:
 [[nodiscard]] std::string expected_of(const TrainerParameter& parameter);
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/parameter_type_inl.hpp"
-#endif

@@ -48,7 +48,3 @@ struct PluginDemands {
 [[nodiscard]] std::unique_ptr<Trainer> load_trainer(std::string_view name, const PluginFolders& folders, const PluginDemands& demands = {});
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/plugin_loader_inl.hpp"
-#endif

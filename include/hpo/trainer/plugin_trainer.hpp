@@ -97,7 +97,3 @@ private:
 };
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/plugin_trainer_inl.hpp"
-#endif

@@ -42,7 +42,3 @@ struct Predictor {
                                          FileStamps& files);
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/prediction_key_inl.hpp"
-#endif

@@ -6,8 +6,8 @@
 
 namespace hpo {
 
-/// The record as one line of JSON, without a line end. Bytes that are not UTF-8 become U+FFFD. If hpo::runtime is linked, the records that
-/// impl/record_line_inl.hpp lists need no JSON library. For any other record include trainer/json.hpp.
+/// The record as one line of JSON, without a line end. Bytes that are not UTF-8 become U+FFFD. The records that
+/// src/trainer/record_line.cpp lists need no JSON library. For any other record include trainer/json.hpp.
 template <class Record>
 [[nodiscard]] std::string record_line(const Record& record);
 
@@ -16,7 +16,3 @@ template <class Record>
 [[nodiscard]] Record read_record(std::string_view text, const std::string& place);
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/record_line_inl.hpp"
-#endif

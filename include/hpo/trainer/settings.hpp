@@ -53,7 +53,3 @@ private:
 };
 
 }  // namespace hpo
-
-#ifndef HPO_COMPILED
-#include "hpo/trainer/impl/settings_inl.hpp"
-#endif

@@ -41,7 +41,3 @@ struct Range {
 [[nodiscard]] SafetensorsContent read_safetensors(std::span<const std::byte> file, const std::string& place);
 
 }  // namespace hpo::weights
-
-#ifndef HPO_COMPILED
-#include "hpo/weights/impl/safetensors_inl.hpp"
-#endif

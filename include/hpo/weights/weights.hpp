@@ -51,7 +51,3 @@ private:
 };
 
 }  // namespace hpo::weights
-
-#ifndef HPO_COMPILED
-#include "hpo/weights/impl/weights_inl.hpp"
-#endif

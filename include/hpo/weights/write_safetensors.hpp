@@ -13,7 +13,3 @@ namespace hpo::weights {
 void write_safetensors(const std::filesystem::path& file, const TensorMap& tensors, const Metadata& metadata = {});
 
 }  // namespace hpo::weights
-
-#ifndef HPO_COMPILED
-#include "hpo/weights/impl/write_safetensors_inl.hpp"
-#endif

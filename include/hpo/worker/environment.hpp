@@ -52,7 +52,3 @@ inline void set_variable(Environment& environment, const std::string& name, std:
 [[nodiscard]] Environment worker_environment(Environment environment, const ExecutionPlan& plan, int threads);
 
 }  // namespace hpo::worker
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/impl/environment_inl.hpp"
-#endif

@@ -15,7 +15,3 @@ namespace hpo::worker {
 [[nodiscard]] std::string processor_text(const Environment& environment);
 
 }  // namespace hpo::worker
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/impl/processor_inl.hpp"
-#endif

@@ -149,7 +149,3 @@ template <>
 [[nodiscard]] Event parse_message<Event>(std::string_view line);
 
 }  // namespace hpo::worker
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/impl/protocol_inl.hpp"
-#endif

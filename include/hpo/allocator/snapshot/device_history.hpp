@@ -86,7 +86,3 @@ struct DeviceHistory {
 [[nodiscard]] AllocationTrace requested_trace(const DeviceHistory& history, std::span<const std::size_t> emptied = {});
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/device_history_inl.hpp"
-#endif

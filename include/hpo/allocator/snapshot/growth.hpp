@@ -33,7 +33,3 @@ struct GrowingScope {
 [[nodiscard]] std::vector<GrowingScope> growing_scopes(const AllocationTrace& trace, const std::vector<TracedStep>& steps);
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/growth_inl.hpp"
-#endif

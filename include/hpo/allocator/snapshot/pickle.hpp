@@ -65,7 +65,3 @@ private:
 };
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/pickle_inl.hpp"
-#endif

@@ -62,7 +62,3 @@ private:
 };
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/pickled_data_inl.hpp"
-#endif

@@ -47,7 +47,3 @@ struct RecordingChoice {
 [[nodiscard]] Recording open_recording(const std::filesystem::path& file, const RecordingChoice& choice = {});
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/recording_inl.hpp"
-#endif

@@ -51,7 +51,3 @@ struct Reproduction {
                                                            std::int64_t capacity_bytes);
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/reproduction_inl.hpp"
-#endif

@@ -106,7 +106,3 @@ struct EncodedSnapshot {
 [[nodiscard]] bool begins_as_pickle(const std::filesystem::path& file);
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/snapshot_inl.hpp"
-#endif

@@ -60,7 +60,3 @@ inline constexpr TracePartNames recorded_part_names{"parameters or from before",
 void describe_trace(AllocationTrace& trace, const DeviceHistory& history, const SourceLines& lines);
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/source_lines_inl.hpp"
-#endif

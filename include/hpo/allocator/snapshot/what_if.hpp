@@ -51,7 +51,3 @@ struct WhatIfQuestion {
 [[nodiscard]] std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& rows);
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/what_if_inl.hpp"
-#endif

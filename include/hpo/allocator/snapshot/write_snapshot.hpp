@@ -26,7 +26,3 @@ struct WrittenSettings {
 void write_snapshot(const std::filesystem::path& file, const AllocationTrace& trace, const WrittenSettings& settings);
 
 }  // namespace hpo::allocator::inline snapshot
-
-#ifndef HPO_COMPILED
-#include "hpo/allocator/snapshot/impl/write_snapshot_inl.hpp"
-#endif

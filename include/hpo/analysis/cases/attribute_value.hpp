@@ -30,7 +30,3 @@ namespace hpo::analysis::inline cases {
 [[nodiscard]] bool attribute_is_set(const Attributes& attributes, std::string_view name);
 
 }  // namespace hpo::analysis::cases
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/cases/impl/attribute_value_inl.hpp"
-#endif

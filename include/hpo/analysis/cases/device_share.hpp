@@ -31,7 +31,3 @@ struct LargerShare {
 [[nodiscard]] bool got_larger_share(const FailureCase& entry);
 
 }  // namespace hpo::analysis::cases
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/cases/impl/device_share_inl.hpp"
-#endif

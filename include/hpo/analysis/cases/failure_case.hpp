@@ -88,7 +88,3 @@ void each_with_failure_cases(std::span<const Trial> trials, const ToldFailures& 
 [[nodiscard]] std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log = {});
 
 }  // namespace hpo::analysis::cases
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/cases/impl/failure_case_inl.hpp"
-#endif

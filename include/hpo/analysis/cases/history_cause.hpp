@@ -25,7 +25,3 @@ namespace hpo::analysis::inline cases {
 void explain_by_history(std::span<FailureCase> cases, std::span<const Trial> trials);
 
 }  // namespace hpo::analysis::cases
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/cases/impl/history_cause_inl.hpp"
-#endif

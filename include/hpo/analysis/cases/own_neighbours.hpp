@@ -33,7 +33,3 @@ private:
 };
 
 }  // namespace hpo::analysis::cases
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/cases/impl/own_neighbours_inl.hpp"
-#endif

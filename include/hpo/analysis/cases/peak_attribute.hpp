@@ -22,7 +22,3 @@ namespace hpo::analysis::inline cases {
 [[nodiscard]] std::set<std::string> unread_peaks(std::span<const Trial> trials);
 
 }  // namespace hpo::analysis::cases
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/cases/impl/peak_attribute_inl.hpp"
-#endif

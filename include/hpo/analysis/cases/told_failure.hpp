@@ -72,7 +72,3 @@ namespace hpo::analysis::inline cases {
 }
 
 }  // namespace hpo::analysis::cases
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/cases/impl/told_failure_inl.hpp"
-#endif

@@ -75,7 +75,3 @@ private:
 };
 
 }  // namespace hpo::analysis::detail
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/changes/impl/change_search_inl.hpp"
-#endif

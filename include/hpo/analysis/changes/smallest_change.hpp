@@ -16,7 +16,3 @@ namespace hpo::analysis::inline changes {
 [[nodiscard]] std::optional<Change> smallest_change(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model);
 
 }  // namespace hpo::analysis::changes
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/changes/impl/smallest_change_inl.hpp"
-#endif

@@ -74,7 +74,3 @@ private:
 };
 
 }  // namespace hpo::analysis::changes
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/changes/impl/witnesses_inl.hpp"
-#endif

@@ -35,7 +35,3 @@ struct DemandAxis {
 [[nodiscard]] bool is_plain_size(std::string_view name);
 
 }  // namespace hpo::analysis::demand
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/demand/impl/demand_inl.hpp"
-#endif

@@ -96,7 +96,3 @@ private:
 };
 
 }  // namespace hpo::analysis::demand
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/demand/impl/model_inl.hpp"
-#endif

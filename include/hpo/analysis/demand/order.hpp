@@ -83,7 +83,3 @@ private:
 };
 
 }  // namespace hpo::analysis::demand
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/demand/impl/order_inl.hpp"
-#endif

@@ -22,7 +22,3 @@ namespace hpo::analysis::inline demand {
 [[nodiscard]] bool is_memory_neutral(std::string_view name);
 
 }  // namespace hpo::analysis::demand
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/demand/impl/param_names_inl.hpp"
-#endif

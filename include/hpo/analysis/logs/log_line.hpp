@@ -60,7 +60,3 @@ struct LogTime {
 [[nodiscard]] std::optional<std::int64_t> named_trial(std::string_view line);
 
 }  // namespace hpo::analysis::detail
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/logs/impl/log_line_inl.hpp"
-#endif

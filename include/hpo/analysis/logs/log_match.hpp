@@ -48,7 +48,3 @@ namespace hpo::analysis::inline logs {
 void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& match);
 
 }  // namespace hpo::analysis::logs
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/logs/impl/log_match_inl.hpp"
-#endif

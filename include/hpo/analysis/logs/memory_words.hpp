@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::detail {
 
@@ -24,7 +23,3 @@ enum class MemoryWords {
 [[nodiscard]] MemoryWords memory_words(std::string_view line);
 
 }  // namespace hpo::analysis::detail
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/logs/impl/memory_words_inl.hpp"
-#endif

@@ -101,7 +101,3 @@ private:
 };
 
 }  // namespace hpo::analysis::logs
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/logs/impl/program_log_inl.hpp"
-#endif

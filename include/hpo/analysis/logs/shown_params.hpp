@@ -51,7 +51,3 @@ namespace hpo::analysis::detail {
 [[nodiscard]] bool shows_each(std::string_view line, const ParamSet& params);
 
 }  // namespace hpo::analysis::detail
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/logs/impl/shown_params_inl.hpp"
-#endif

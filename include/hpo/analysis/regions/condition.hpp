@@ -38,7 +38,3 @@ using Region = std::vector<Condition>;
 [[nodiscard]] std::string describe(const Region& region);
 
 }  // namespace hpo::analysis::regions
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/regions/impl/condition_inl.hpp"
-#endif

@@ -61,7 +61,3 @@ namespace hpo::analysis::inline regions {
                                                        std::size_t most = 3);
 
 }  // namespace hpo::analysis::regions
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/regions/impl/region_learner_inl.hpp"
-#endif

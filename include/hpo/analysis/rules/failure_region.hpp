@@ -39,7 +39,3 @@ struct FailureRegion {
 [[nodiscard]] bool looks_like_memory(const Region& region);
 
 }  // namespace hpo::analysis::rules
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/rules/impl/failure_region_inl.hpp"
-#endif

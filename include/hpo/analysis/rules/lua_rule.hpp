@@ -62,7 +62,3 @@ namespace hpo::analysis::inline rules {
                                    const WaitRecord& waits = {});
 
 }  // namespace hpo::analysis::rules
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/rules/impl/lua_rule_inl.hpp"
-#endif

@@ -19,7 +19,3 @@ namespace hpo::analysis::inline rules {
 [[nodiscard]] std::string python_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes);
 
 }  // namespace hpo::analysis::rules
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/rules/impl/python_rule_inl.hpp"
-#endif

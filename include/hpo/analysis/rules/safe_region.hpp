@@ -26,7 +26,3 @@ struct SafeRegion {
 [[nodiscard]] std::optional<SafeRegion> safe_region(std::span<const Example> examples);
 
 }  // namespace hpo::analysis::rules
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/rules/impl/safe_region_inl.hpp"
-#endif

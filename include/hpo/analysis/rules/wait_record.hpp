@@ -23,7 +23,3 @@ struct WaitRecord {
 [[nodiscard]] WaitRecord wait_record(std::span<const Trial> trials);
 
 }  // namespace hpo::analysis::rules
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/rules/impl/wait_record_inl.hpp"
-#endif

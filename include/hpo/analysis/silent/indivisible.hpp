@@ -20,7 +20,3 @@ struct IndivisiblePair {
 [[nodiscard]] std::optional<IndivisiblePair> indivisible_pair(const std::set<const Trial*>& failed, std::span<const Trial* const> others);
 
 }  // namespace hpo::analysis::silent
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/silent/impl/indivisible_inl.hpp"
-#endif

@@ -21,7 +21,3 @@ struct NeutralBound {
 [[nodiscard]] std::optional<NeutralBound> neutral_bound(std::span<const Trial* const> trials, std::span<const Trial* const> others);
 
 }  // namespace hpo::analysis::silent
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/silent/impl/neutral_bound_inl.hpp"
-#endif

@@ -27,7 +27,3 @@ struct Pace {
 [[nodiscard]] Pace pace_of(std::span<const Trial> trials, const std::set<const Trial*>& without = {});
 
 }  // namespace hpo::analysis::silent
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/silent/impl/pace_inl.hpp"
-#endif

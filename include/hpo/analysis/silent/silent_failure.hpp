@@ -50,7 +50,3 @@ struct SilentFailure {
                                                          const Pace& pace);
 
 }  // namespace hpo::analysis::silent
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/silent/impl/silent_failure_inl.hpp"
-#endif

@@ -50,7 +50,3 @@ struct SilentReport {
                                          const StudyContext& context = {});
 
 }  // namespace hpo::analysis::silent
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/silent/impl/silent_report_inl.hpp"
-#endif

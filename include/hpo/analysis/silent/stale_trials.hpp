@@ -34,7 +34,3 @@ using AbandonedTrials = std::set<std::int64_t>;
 [[nodiscard]] std::vector<StaleTrial> stale_trials(std::span<const Trial> trials, std::optional<double> silent_seconds = {});
 
 }  // namespace hpo::analysis::silent
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/silent/impl/stale_trials_inl.hpp"
-#endif

@@ -27,7 +27,3 @@ struct SuspiciousValues {
                                                  const std::set<const Trial*>& explained);
 
 }  // namespace hpo::analysis::silent
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/silent/impl/suspicious_values_inl.hpp"
-#endif

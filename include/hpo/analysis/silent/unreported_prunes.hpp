@@ -23,7 +23,3 @@ struct UnreportedPrune {
 [[nodiscard]] std::vector<UnreportedPrune> unreported_prunes(std::span<const Trial> trials, const std::set<const Trial*>& known);
 
 }  // namespace hpo::analysis::silent
-
-#ifndef HPO_COMPILED
-#include "hpo/analysis/silent/impl/unreported_prunes_inl.hpp"
-#endif

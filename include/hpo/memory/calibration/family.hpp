@@ -59,7 +59,3 @@ private:
 };
 
 }  // namespace hpo::memory::calibration
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/calibration/impl/family_inl.hpp"
-#endif

@@ -62,7 +62,3 @@ private:
 };
 
 }  // namespace hpo::memory::calibration
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/calibration/impl/history_inl.hpp"
-#endif

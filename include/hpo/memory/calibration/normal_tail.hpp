@@ -14,7 +14,3 @@ namespace hpo::memory::inline calibration {
 [[nodiscard]] double student_quantile(double probability, double freedom);
 
 }  // namespace hpo::memory::calibration
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/calibration/impl/normal_tail_inl.hpp"
-#endif

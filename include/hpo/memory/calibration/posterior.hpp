@@ -101,7 +101,3 @@ private:
 };
 
 }  // namespace hpo::memory::calibration
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/calibration/impl/posterior_inl.hpp"
-#endif

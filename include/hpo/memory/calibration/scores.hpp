@@ -48,7 +48,3 @@ private:
 };
 
 }  // namespace hpo::memory::calibration
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/calibration/impl/scores_inl.hpp"
-#endif

@@ -66,7 +66,3 @@ private:
 };
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/gaussian_process_inl.hpp"
-#endif

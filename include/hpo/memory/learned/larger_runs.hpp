@@ -57,7 +57,3 @@ private:
 };
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/larger_runs_inl.hpp"
-#endif

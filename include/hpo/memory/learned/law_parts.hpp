@@ -19,7 +19,3 @@ inline constexpr std::size_t most_steps = 5;  ///< of one amount
 [[nodiscard]] double product_of(const LawTerm& term, const std::vector<double>& row);
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/law_parts_inl.hpp"
-#endif

@@ -51,7 +51,3 @@ private:
 };
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/law_search_inl.hpp"
-#endif

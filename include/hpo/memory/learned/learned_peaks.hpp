@@ -118,7 +118,3 @@ private:
 };
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/learned_peaks_inl.hpp"
-#endif

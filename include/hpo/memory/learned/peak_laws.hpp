@@ -40,7 +40,3 @@ private:
 };
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/peak_laws_inl.hpp"
-#endif

@@ -63,7 +63,3 @@ private:
 };
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/peak_model_inl.hpp"
-#endif

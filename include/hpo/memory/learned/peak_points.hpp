@@ -75,7 +75,3 @@ private:
 };
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/peak_points_inl.hpp"
-#endif

@@ -48,7 +48,3 @@ struct ToldLaw {
 [[nodiscard]] std::string in_words(const ToldLaw& law);
 
 }  // namespace hpo::memory::learned
-
-#ifndef HPO_COMPILED
-#include "hpo/memory/learned/impl/told_law_inl.hpp"
-#endif

@@ -97,7 +97,3 @@ void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::
 [[nodiscard]] std::vector<Rejection> read_rejections(Connection& connection, std::int64_t study_id, DistributionCache& distributions);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/attempt_reading_inl.hpp"
-#endif

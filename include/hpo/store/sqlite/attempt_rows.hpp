@@ -86,7 +86,3 @@ void write_attempt(Connection& connection, std::int64_t trial_id, const Attempt&
 void write_rejection(Connection& connection, std::int64_t study_id, const Rejection& rejection);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/attempt_rows_inl.hpp"
-#endif

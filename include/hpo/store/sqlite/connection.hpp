@@ -218,7 +218,3 @@ private:
 };
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/connection_inl.hpp"
-#endif

@@ -44,7 +44,3 @@ private:
 [[nodiscard]] ParamSet parse_params(std::string_view place, std::string_view text, DistributionCache& distributions);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/distribution_json_inl.hpp"
-#endif

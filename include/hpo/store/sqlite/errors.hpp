@@ -14,7 +14,3 @@ namespace hpo::store::inline sqlite {
 [[nodiscard]] Error sqlite_error(const std::string& path, const SQLite::Exception& error, std::chrono::milliseconds waited);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/errors_inl.hpp"
-#endif

@@ -78,7 +78,3 @@ void complete_layout(Connection& connection);
 void bridge_missing(Connection& connection);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/hpo_layout_inl.hpp"
-#endif

@@ -9,7 +9,3 @@ namespace hpo::store::inline sqlite {
 [[nodiscard]] std::string lock_holders(const std::string& path);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/lock_holders_inl.hpp"
-#endif

@@ -16,7 +16,3 @@ void choose_journal(Connection& connection);
 [[nodiscard]] OptunaShape prepare_file(Connection& connection);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/opening_inl.hpp"
-#endif

@@ -31,7 +31,3 @@ struct OptunaShape {
 [[nodiscard]] OptunaShape read_shape(Connection& connection);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/optuna_shape_inl.hpp"
-#endif

@@ -18,7 +18,3 @@ void read_precision(std::string_view name, Precision& precision);
 [[nodiscard]] ExecutionPlan parse_plan(std::string_view text, ExecutionPlan plan);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/plan_json_inl.hpp"
-#endif

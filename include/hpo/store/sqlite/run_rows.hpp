@@ -20,7 +20,3 @@ void write_run_end(Connection& connection, const Run& run);
 [[nodiscard]] std::optional<std::string> latest_configuration(Connection& connection, std::int64_t study_id);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/run_rows_inl.hpp"
-#endif

@@ -18,7 +18,3 @@ void write_log(Connection& connection, std::int64_t trial_id, int attempt, const
 }
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/stored_logs_inl.hpp"
-#endif

@@ -40,7 +40,3 @@ private:
 };
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/stored_predictions_inl.hpp"
-#endif

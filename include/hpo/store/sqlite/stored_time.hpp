@@ -21,7 +21,3 @@ enum class TimeZone { utc, local };
 [[nodiscard]] std::optional<Time> parse_time(std::string_view text, TimeZone zone = TimeZone::utc);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/stored_time_inl.hpp"
-#endif

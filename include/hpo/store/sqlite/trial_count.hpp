@@ -27,7 +27,3 @@ private:
 };
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/trial_count_inl.hpp"
-#endif

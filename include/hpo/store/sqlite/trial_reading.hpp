@@ -88,7 +88,3 @@ private:
 };
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/trial_reading_inl.hpp"
-#endif

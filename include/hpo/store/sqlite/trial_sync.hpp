@@ -49,7 +49,3 @@ private:
 };
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/trial_sync_inl.hpp"
-#endif

@@ -48,7 +48,3 @@ void write_end(Connection& connection, std::string_view place, TimeZone zone, co
 [[nodiscard]] std::size_t objectives_of(Connection& connection, std::int64_t trial_id);
 
 }  // namespace hpo::store::sqlite
-
-#ifndef HPO_COMPILED
-#include "hpo/store/sqlite/impl/trial_writing_inl.hpp"
-#endif

@@ -45,7 +45,3 @@ private:
 };
 
 }  // namespace hpo::text::pieces
-
-#ifndef HPO_COMPILED
-#include "hpo/text/pieces/impl/added_tokens_inl.hpp"
-#endif

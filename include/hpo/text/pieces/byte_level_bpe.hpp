@@ -42,7 +42,3 @@ private:
 static_assert(Subwords<ByteLevelBpe>);
 
 }  // namespace hpo::text::pieces
-
-#ifndef HPO_COMPILED
-#include "hpo/text/pieces/impl/byte_level_bpe_inl.hpp"
-#endif

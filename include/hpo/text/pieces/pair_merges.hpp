@@ -55,7 +55,3 @@ private:
 };
 
 }  // namespace hpo::text::pieces
-
-#ifndef HPO_COMPILED
-#include "hpo/text/pieces/impl/pair_merges_inl.hpp"
-#endif

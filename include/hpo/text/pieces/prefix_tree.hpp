@@ -47,7 +47,3 @@ private:
 };
 
 }  // namespace hpo::text::pieces
-
-#ifndef HPO_COMPILED
-#include "hpo/text/pieces/impl/prefix_tree_inl.hpp"
-#endif

@@ -61,7 +61,3 @@ private:
 static_assert(Subwords<SentencePiece>);
 
 }  // namespace hpo::text::pieces
-
-#ifndef HPO_COMPILED
-#include "hpo/text/pieces/impl/sentence_piece_inl.hpp"
-#endif

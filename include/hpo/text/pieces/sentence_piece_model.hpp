@@ -35,7 +35,3 @@ struct SentencePieceModel {
 [[nodiscard]] SentencePieceModel read_sentence_piece_model(const std::filesystem::path& file);
 
 }  // namespace hpo::text::pieces
-
-#ifndef HPO_COMPILED
-#include "hpo/text/pieces/impl/sentence_piece_model_inl.hpp"
-#endif

@@ -43,7 +43,3 @@ private:
 static_assert(Subwords<WordPiece>);
 
 }  // namespace hpo::text::pieces
-
-#ifndef HPO_COMPILED
-#include "hpo/text/pieces/impl/word_piece_inl.hpp"
-#endif

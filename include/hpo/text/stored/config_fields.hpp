@@ -67,7 +67,3 @@ private:
 };
 
 }  // namespace hpo::text::detail
-
-#ifndef HPO_COMPILED
-#include "hpo/text/stored/impl/config_fields_inl.hpp"
-#endif

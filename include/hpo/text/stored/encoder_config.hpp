@@ -51,7 +51,3 @@ void check_sizes(const EncoderConfig& config, const std::string& place);
 [[nodiscard]] EncoderConfig read_encoder_config(const std::filesystem::path& folder);
 
 }  // namespace hpo::text::stored
-
-#ifndef HPO_COMPILED
-#include "hpo/text/stored/impl/encoder_config_inl.hpp"
-#endif

@@ -26,7 +26,3 @@ namespace hpo::text::inline stored {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> read_merges(const std::filesystem::path& file);
 
 }  // namespace hpo::text::stored
-
-#ifndef HPO_COMPILED
-#include "hpo/text/stored/impl/model_files_inl.hpp"
-#endif

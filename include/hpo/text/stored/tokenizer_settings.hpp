@@ -40,7 +40,3 @@ private:
 void require_class(const TokenizerSettings& settings, std::span<const std::string_view> families);
 
 }  // namespace hpo::text::detail
-
-#ifndef HPO_COMPILED
-#include "hpo/text/stored/impl/tokenizer_settings_inl.hpp"
-#endif

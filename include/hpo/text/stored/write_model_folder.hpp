@@ -28,7 +28,3 @@ struct ModelFolders {
 void copy_model_files(const ModelFolders& folders);
 
 }  // namespace hpo::text::stored
-
-#ifndef HPO_COMPILED
-#include "hpo/text/stored/impl/write_model_folder_inl.hpp"
-#endif

@@ -85,7 +85,3 @@ std::vector<std::string> adapt_layers(torch::nn::Module& module, const LoraSetti
 void merge_layers(torch::nn::Module& module);
 
 }  // namespace hpo::libtorch::adaptation
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/adaptation/impl/low_rank_inl.hpp"
-#endif

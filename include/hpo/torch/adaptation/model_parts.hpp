@@ -39,7 +39,3 @@ void check_parts(const torch::nn::Module& model, const std::vector<std::string>&
 void enter_training(torch::nn::Module& model, const std::vector<std::string>& parts);
 
 }  // namespace hpo::libtorch::adaptation
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/adaptation/impl/model_parts_inl.hpp"
-#endif

@@ -42,7 +42,3 @@ struct TuningSettings {
 void tune(torch::nn::Module& model, const std::vector<std::string>& parts, const TuningSettings& settings);
 
 }  // namespace hpo::libtorch::adaptation
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/adaptation/impl/tuning_inl.hpp"
-#endif

@@ -36,7 +36,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::checks
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/checks/impl/augmentation_problem_inl.hpp"
-#endif

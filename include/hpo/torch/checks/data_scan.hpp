@@ -67,7 +67,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::checks
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/checks/impl/data_scan_inl.hpp"
-#endif

@@ -72,7 +72,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::checks
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/checks/impl/device_measurement_inl.hpp"
-#endif

@@ -31,7 +31,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::checks
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/checks/impl/few_passes_inl.hpp"
-#endif

@@ -45,7 +45,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::checks
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/checks/impl/mixed_examples_inl.hpp"
-#endif

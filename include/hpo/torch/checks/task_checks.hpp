@@ -75,8 +75,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::checks
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/checks/impl/first_step_inl.hpp"
-#include "hpo/torch/checks/impl/task_checks_inl.hpp"
-#endif

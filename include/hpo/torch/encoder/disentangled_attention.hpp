@@ -35,7 +35,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::encoder
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/encoder/impl/disentangled_attention_inl.hpp"
-#endif

@@ -24,7 +24,3 @@ struct DistanceRows {
 [[nodiscard]] DistanceRows distance_rows(std::int64_t tokens, const text::EncoderConfig::Distances& distances, torch::Device device);
 
 }  // namespace hpo::libtorch::encoder
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/encoder/impl/distance_rows_inl.hpp"
-#endif

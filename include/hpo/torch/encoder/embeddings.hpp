@@ -34,7 +34,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::encoder
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/encoder/impl/embeddings_inl.hpp"
-#endif

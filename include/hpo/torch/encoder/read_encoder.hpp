@@ -32,7 +32,3 @@ void draw_weights(torch::nn::Module& module, double deviation);
 }
 
 }  // namespace hpo::libtorch::encoder
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/encoder/impl/read_encoder_inl.hpp"
-#endif

@@ -38,7 +38,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::encoder
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/encoder/impl/self_attention_inl.hpp"
-#endif

@@ -42,7 +42,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::meta
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/allocator_inl.hpp"
-#endif

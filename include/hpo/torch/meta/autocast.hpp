@@ -118,7 +118,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::meta
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/autocast_inl.hpp"
-#endif

@@ -35,7 +35,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::meta
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/cuda_attention_inl.hpp"
-#endif

@@ -68,7 +68,3 @@ using Sizes = at::IntArrayRef;
 /// @}
 
 }  // namespace hpo::libtorch::meta::kernels_of_cuda
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/cuda_kernels_inl.hpp"
-#endif

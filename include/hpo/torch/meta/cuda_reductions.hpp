@@ -47,7 +47,3 @@ void stage(const Tensor& input, Sizes dimensions, std::int64_t partial_bytes);
 [[nodiscard]] Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::int64_t reduction, double beta);
 
 }  // namespace hpo::libtorch::meta::kernels_of_cuda
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/cuda_reductions_inl.hpp"
-#endif

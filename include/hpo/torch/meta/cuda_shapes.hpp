@@ -11,7 +11,3 @@ namespace hpo::libtorch::inline meta::shapes_of_cuda {
 void add_to(torch::Library& kernels);
 
 }  // namespace hpo::libtorch::meta::shapes_of_cuda
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/cuda_shapes_inl.hpp"
-#endif

@@ -39,7 +39,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::meta
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/device_inl.hpp"
-#endif

@@ -57,7 +57,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::meta
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/host_inl.hpp"
-#endif

@@ -189,7 +189,3 @@ void require_onednn(const Tensor& input);
 /// @}
 
 }  // namespace hpo::libtorch::meta
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/kernels_inl.hpp"
-#endif

@@ -14,7 +14,3 @@ namespace hpo::libtorch::inline meta {
 [[nodiscard]] allocator::Reduction reduction_of(const torch::Tensor& input, std::vector<std::int64_t> dimensions);
 
 }  // namespace hpo::libtorch::meta
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/meta/impl/staging_inl.hpp"
-#endif

@@ -108,7 +108,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::own_loops
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/own_loops/impl/adaptive_batch_inl.hpp"
-#endif

@@ -57,7 +57,3 @@ template <class... Holders>
 }
 
 }  // namespace hpo::libtorch::own_loops
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/own_loops/impl/clean_up_inl.hpp"
-#endif

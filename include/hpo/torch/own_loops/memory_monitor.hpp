@@ -43,7 +43,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::own_loops
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/own_loops/impl/memory_monitor_inl.hpp"
-#endif

@@ -79,7 +79,3 @@ auto retry_on_oom(const Work& work, const RetryOptions& options = {}) {
 }
 
 }  // namespace hpo::libtorch::own_loops
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/own_loops/impl/retry_on_oom_inl.hpp"
-#endif

@@ -35,7 +35,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::own_loops
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/own_loops/impl/step_start_inl.hpp"
-#endif

@@ -72,7 +72,3 @@ private:
 }  // namespace hpo::libtorch::prediction
 
 #endif
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/cuda_history_inl.hpp"
-#endif

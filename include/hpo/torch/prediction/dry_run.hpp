@@ -41,7 +41,3 @@ void require_whole_training(const AttemptOutcome& outcome);
                              Progress& progress);
 
 }  // namespace hpo::libtorch::prediction
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/dry_run_inl.hpp"
-#endif

@@ -80,7 +80,3 @@ void add_held(PeakPrediction& prediction, std::int64_t bytes);
 [[nodiscard]] PeakPrediction peak_of(allocator::AllocationTrace trace, const TrainerJob& job);
 
 }  // namespace hpo::libtorch::prediction
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/predict_peak_inl.hpp"
-#endif

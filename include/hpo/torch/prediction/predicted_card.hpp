@@ -12,7 +12,3 @@ namespace hpo::libtorch::inline prediction {
 [[nodiscard]] Card predicted_card(const TrainerJob& job);
 
 }  // namespace hpo::libtorch::prediction
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/predicted_card_inl.hpp"
-#endif

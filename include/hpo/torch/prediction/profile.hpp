@@ -20,7 +20,3 @@ namespace hpo::libtorch::inline prediction {
 [[nodiscard]] Profile measure_profile(Task& task, const TrainingPlan& plan, const Seed seed, RunningAttempt& attempt);
 
 }  // namespace hpo::libtorch::prediction
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/profile_inl.hpp"
-#endif

@@ -19,7 +19,3 @@ struct RecordedTraining {
 [[nodiscard]] RecordedTraining record_training(ShortTask task, Seed seed, RunningAttempt& attempt);
 
 }  // namespace hpo::libtorch::prediction
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/recorded_training_inl.hpp"
-#endif

@@ -113,7 +113,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::prediction
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/short_task_inl.hpp"
-#endif

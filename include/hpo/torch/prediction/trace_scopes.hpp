@@ -87,7 +87,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::prediction
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/trace_scopes_inl.hpp"
-#endif

@@ -40,7 +40,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::prediction
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/prediction/impl/virtual_card_inl.hpp"
-#endif

@@ -51,7 +51,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::recording
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/recording/impl/mixed_devices_inl.hpp"
-#endif

@@ -43,7 +43,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::recording
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/recording/impl/random_reads_inl.hpp"
-#endif

@@ -100,7 +100,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::recording
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/recording/impl/trace_recorder_inl.hpp"
-#endif

@@ -88,7 +88,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/adafactor_inl.hpp"
-#endif

@@ -107,7 +107,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/batch_checks_inl.hpp"
-#endif

@@ -84,7 +84,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/batch_loader_inl.hpp"
-#endif

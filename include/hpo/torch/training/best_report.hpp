@@ -30,7 +30,3 @@ struct BestReport {
 };
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/best_report_inl.hpp"
-#endif

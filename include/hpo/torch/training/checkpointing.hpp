@@ -63,7 +63,3 @@ public:
 [[nodiscard]] torch::Tensor recomputed(const torch::nn::Module& module, const Segment& segment, const torch::Tensor& input);
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/checkpointing_inl.hpp"
-#endif

@@ -67,7 +67,3 @@ template <class BatchOf>
 }
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/evaluation_inl.hpp"
-#endif

@@ -15,7 +15,3 @@ namespace hpo::libtorch::inline training {
 [[nodiscard]] bool finish_gradients(Optimizer& optimizer, LossScale& scale, double clip_norm);
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/finish_gradients_inl.hpp"
-#endif

@@ -102,7 +102,3 @@ private:
 }
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/loop_inl.hpp"
-#endif

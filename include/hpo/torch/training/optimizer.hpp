@@ -74,7 +74,3 @@ private:
 };
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/optimizer_inl.hpp"
-#endif

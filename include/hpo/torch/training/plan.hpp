@@ -59,7 +59,3 @@ struct TrainingPlan {
 [[nodiscard]] TrainingPlan training_plan(const Settings& settings, const TrainerJob& job);
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/plan_inl.hpp"
-#endif

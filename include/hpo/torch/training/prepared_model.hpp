@@ -38,7 +38,3 @@ void check_all_meta(const Model& model);
 }
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/prepared_model_inl.hpp"
-#endif

@@ -122,7 +122,3 @@ double accumulate_gradients(const Task& task, TrainingStep& step);
 [[nodiscard]] double plain_step(const Task& task, TrainingStep& step);
 
 }  // namespace hpo::libtorch::training
-
-#ifndef HPO_COMPILED
-#include "hpo/torch/training/impl/step_inl.hpp"
-#endif

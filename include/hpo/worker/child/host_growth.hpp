@@ -42,7 +42,3 @@ private:
 };
 
 }  // namespace hpo::worker::child
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/child/impl/host_growth_inl.hpp"
-#endif

@@ -141,7 +141,3 @@ private:
 };
 
 }  // namespace hpo::worker::child
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/child/impl/worker_loop_inl.hpp"
-#endif

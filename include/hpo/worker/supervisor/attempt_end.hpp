@@ -37,7 +37,3 @@ struct Death {
 [[nodiscard]] AttemptOutcome checked_outcome(const Running& running, AttemptOutcome outcome);
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/attempt_end_inl.hpp"
-#endif

@@ -70,7 +70,3 @@ namespace hpo::worker::inline supervisor {
 [[nodiscard]] WorkerDescription describe_plugins(const DescriptionRequest& request);
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/describe_inl.hpp"
-#endif

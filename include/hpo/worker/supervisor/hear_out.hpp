@@ -24,7 +24,3 @@ inline constexpr std::size_t most_heard_bytes = std::size_t{64} << 20U;
 [[nodiscard]] Heard hear_out(Process& process, int socket, std::optional<std::chrono::milliseconds> limit);
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/hear_out_inl.hpp"
-#endif

@@ -47,7 +47,3 @@ private:
 };
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/known_predictions_inl.hpp"
-#endif

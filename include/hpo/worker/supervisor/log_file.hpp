@@ -38,7 +38,3 @@ private:
 };
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/log_file_inl.hpp"
-#endif

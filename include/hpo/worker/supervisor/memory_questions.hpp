@@ -218,7 +218,3 @@ private:
 };
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/memory_questions_inl.hpp"
-#endif

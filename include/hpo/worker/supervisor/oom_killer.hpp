@@ -18,7 +18,3 @@ namespace hpo::worker::inline supervisor {
 [[nodiscard]] std::optional<bool> oom_killed_since(const std::optional<std::int64_t>& before);
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/oom_killer_inl.hpp"
-#endif

@@ -16,7 +16,3 @@ namespace hpo::worker::inline supervisor {
 [[nodiscard]] TrainerJob trainer_job(const PoolConfig& config, const TrainerInfo& info, const Job& job);
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/orders_inl.hpp"
-#endif

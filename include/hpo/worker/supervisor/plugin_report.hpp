@@ -62,7 +62,3 @@ namespace hpo::worker::inline supervisor {
 [[nodiscard]] PluginReport report_on_plugin(const PluginReportRequest& request);
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/plugin_report_inl.hpp"
-#endif

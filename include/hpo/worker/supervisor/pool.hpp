@@ -190,8 +190,3 @@ private:
 };
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/pool_events_inl.hpp"
-#include "hpo/worker/supervisor/impl/pool_inl.hpp"
-#endif

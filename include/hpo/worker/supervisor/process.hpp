@@ -85,7 +85,3 @@ private:
 };
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/process_inl.hpp"
-#endif

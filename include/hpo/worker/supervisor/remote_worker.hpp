@@ -111,7 +111,3 @@ private:
 };
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/remote_worker_inl.hpp"
-#endif

@@ -41,7 +41,3 @@ private:
 };
 
 }  // namespace hpo::worker::supervisor
-
-#ifndef HPO_COMPILED
-#include "hpo/worker/supervisor/impl/xid_notes_inl.hpp"
-#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/best.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace hpo::analysis {
+
+bool dominates(std::span<const Direction> directions, const Trial& a, const Trial& b) {
+    bool somewhere = false;
+    for (std::size_t i = 0; i < directions.size(); ++i) {
+        if (better(directions[i], b.values[i], a.values[i])) return false;
+        somewhere = somewhere || better(directions[i], a.values[i], b.values[i]);
+    }
+    return somewhere;
+}
+
+std::set<const Trial*> complete_out_of_memory(std::span<const FailureCase> cases) {
+    std::set<const Trial*> found;
+    for (const FailureCase& entry : cases) {
+        if (entry.caught && entry.is_oom()) found.insert(entry.trial);
+    }
+    return found;
+}
+
+std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<const Direction> directions, std::size_t most,
+                                      const std::set<const Trial*>& without) {
+    std::vector<const Trial*> ranked;
+    for (const Trial& trial : trials) {
+        if (!is_ranked(trial, directions.size()) || without.contains(&trial)) continue;
+        if (directions.size() > 1) {
+            if (std::ranges::any_of(ranked, [&](const Trial* other) { return dominates(directions, *other, trial); })) continue;
+            std::erase_if(ranked, [&](const Trial* other) { return dominates(directions, trial, *other); });
+        }
+        ranked.push_back(&trial);
+    }
+    if (directions.size() == 1) {
+        const auto before = [&](const Trial* a, const Trial* b) {
+            return better(directions[0], a->values[0], b->values[0]) || (!better(directions[0], b->values[0], a->values[0]) && a < b);
+        };
+        const std::size_t count = std::min(ranked.size(), most);
+        std::ranges::partial_sort(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(count), before);
+        ranked.resize(count);
+    }
+    return ranked;
+}
+
+std::vector<const Trial*> trials_to_keep(std::span<const Trial> trials, std::span<const Direction> directions,
+                                         const std::set<const Trial*>& without) {
+    std::vector<const Trial*> ranked = best_trials(trials, directions, trials.size(), without);
+    if (directions.size() != 1 || ranked.empty()) return ranked;
+    std::size_t count = (ranked.size() + 19) / 20;
+    while (count < ranked.size() && ranked[count]->values[0] == ranked[count - 1]->values[0]) ++count;
+    ranked.resize(count);
+    return ranked;
+}
+
+}  // namespace hpo::analysis

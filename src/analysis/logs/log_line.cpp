@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/logs/log_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "hpo/analysis/logs/memory_words.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/failure/python_error.hpp"
+
+namespace hpo::analysis::detail {
+
+std::string without_escapes(std::string_view line) {
+    std::string plain;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        if (line[i] != '\x1b') {
+            plain += line[i];
+            continue;
+        }
+        if (i + 1 < line.size() && line[i + 1] == '[') {
+            i += 2;
+            while (i < line.size() && (line[i] < '@' || line[i] > '~')) ++i;
+        }
+    }
+    return plain;
+}
+
+/// The first time in a line at `from` or behind it. `from` becomes the place behind it.
+[[nodiscard]] std::optional<LogTime> next_log_time(std::string_view line, std::size_t& from) {
+    constexpr std::string_view shape = "dddd-dd-dd dd:dd:dd";
+    for (std::size_t at = from; at + shape.size() <= line.size() && at < 200; ++at) {
+        bool fits = true;
+        for (std::size_t i = 0; fits && i < shape.size(); ++i) {
+            const char c = line[at + i];
+            fits = shape[i] == 'd' ? c >= '0' && c <= '9' : shape[i] == ' ' ? c == ' ' || c == 'T' : c == shape[i];
+        }
+        if (!fits) continue;
+        const auto number = [&](std::size_t begin, std::size_t count) {
+            std::int64_t value = 0;
+            for (std::size_t i = 0; i < count; ++i) value = value * 10 + (line[at + begin + i] - '0');
+            return value;
+        };
+        // Days since the epoch: Hinnant, "chrono-compatible low-level date algorithms", 2013.
+        const std::int64_t month = number(5, 2);
+        const std::int64_t day = number(8, 2);
+        if (month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
+        const std::int64_t year = number(0, 4) - (month <= 2 ? 1 : 0);
+        const std::int64_t era = year / 400;
+        const std::int64_t of_era = year - era * 400;
+        const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+        const std::int64_t days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719468;
+        std::int64_t micros = ((days * 24 + number(11, 2)) * 60 + number(14, 2)) * 60 + number(17, 2);
+        micros *= 1'000'000;
+        from = at + shape.size();
+        std::int64_t precision = 1'000'000;
+        if (from < line.size() && (line[from] == ',' || line[from] == '.')) {
+            for (std::size_t i = from + 1; i < line.size() && line[i] >= '0' && line[i] <= '9' && precision > 1; ++i) {
+                precision /= 10;
+                micros += (line[i] - '0') * precision;
+            }
+        }
+        return LogTime{.microseconds = micros, .precision = precision};
+    }
+    return std::nullopt;
+}
+
+std::optional<LogTime> log_time(std::string_view line) {
+    std::size_t from = 0;
+    return next_log_time(line, from);
+}
+
+std::optional<LogTime> last_log_time(std::string_view line) {
+    std::optional<LogTime> last;
+    std::size_t from = 0;
+    for (auto time = next_log_time(line, from); time; time = next_log_time(line, from)) last = time;
+    return last;
+}
+
+std::optional<std::string_view> without_stamp(std::string_view line, std::string_view stamp) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto fits = [&](char shown, char stamped) { return shown == stamped || (is_digit(shown) && is_digit(stamped)); };
+    const std::size_t shared = std::min(line.size(), stamp.size());
+    const bool is_cut = line.size() < stamp.size() && stamp.find_last_not_of(' ') >= line.size();  // blanks at the end may be missing
+    if (is_cut || !std::equal(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(shared), stamp.begin(), fits)) return std::nullopt;
+    return line.substr(shared);
+}
+
+std::string_view logged_error(std::string_view line) {
+    constexpr std::size_t furthest = 160;  // behind a time, a level and a logger's name
+    const std::string lower = hpo::detail::lower_case(line.substr(0, furthest));
+    const auto at = lower.find("error");
+    if (at == std::string::npos) return {};
+    std::size_t begin = at;  // of the word, which may be the name of an exception
+    while (begin > 0 &&
+           (std::isalnum(static_cast<unsigned char>(line[begin - 1])) != 0 || line[begin - 1] == '.' || line[begin - 1] == '_'))
+        --begin;
+    const auto last = line.substr(0, begin).find_last_not_of(' ');
+    // Another word before it makes it a metric, a setting, or a sentence.
+    if (last != std::string_view::npos && std::isalpha(static_cast<unsigned char>(line[last])) != 0) return {};
+    const std::size_t end = at + std::string_view{"error"}.size();
+    if (begin < at) {
+        const auto exception = hpo::detail::exception_line(line.substr(begin));
+        if (!exception || exception->message.empty()) return {};
+    } else {  // a level
+        const bool is_loud = line.substr(at, end - at) == "ERROR";
+        const auto next = line.find_first_not_of(' ', end);
+        if (next == std::string_view::npos || (!is_loud && std::string_view{":]-|"}.find(line[next]) == std::string_view::npos)) return {};
+        if (next == end && std::isalnum(static_cast<unsigned char>(line[next])) != 0) return {};  // a longer word
+        begin = std::min(line.find_first_not_of(" :]-|", end), line.size());
+    }
+    const std::string_view said = line.substr(begin);
+    return letters_of(said).size() >= 2 ? said : std::string_view{};
+}
+
+std::optional<LogEvent> log_event(std::string_view line) {
+    for (const std::string_view before : {"Trial ", "trial#"}) {
+        for (auto at = line.find(before); at != std::string_view::npos; at = line.find(before, at + 1)) {
+            const std::string_view digits = line.substr(at + before.size());
+            std::int64_t number = 0;
+            const auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+            if (status != std::errc{} || number < 0) continue;
+            const std::string_view rest = digits.substr(static_cast<std::size_t>(stop - digits.data()));
+            LogEvent event{.microseconds = {}, .trial = number, .params = {}, .error = {}, .traceback = {}};
+            if (const auto time = last_log_time(line.substr(0, at))) event.microseconds = time->microseconds;
+            const auto part = [&](std::string_view begin, std::string_view end) -> std::optional<std::string> {
+                const auto from = rest.find(begin);
+                if (from == std::string_view::npos) return std::nullopt;
+                const auto to = end.empty() ? rest.size() : rest.rfind(end);
+                if (to == std::string_view::npos || to < from + begin.size()) return std::nullopt;
+                return std::string{rest.substr(from + begin.size(), to - from - begin.size())};
+            };
+            if (rest.starts_with(" finished with value") || rest.starts_with(" finished resulting in value")) {
+                event.state = TrialState::complete;
+                event.params = part(" parameters: ", rest.find(". Best is trial") == std::string_view::npos ? "." : ". Best is trial");
+                return event;
+            }
+            if (rest.starts_with(" pruned.")) {
+                event.state = TrialState::pruned;
+                const std::string_view text = rest.substr(std::string_view{" pruned."}.size());
+                if (const auto begin = text.find_first_not_of(' '); begin != std::string_view::npos) event.error = text.substr(begin);
+                return event;
+            }
+            constexpr std::string_view because = "because of the following error: ";
+            const bool failed = rest.starts_with(" failed with parameters: ") || rest.starts_with(" failed because ") ||
+                                rest.starts_with(" failed, because ") || rest.starts_with(" as TrialState.FAIL because ");
+            if (!failed) continue;
+            const auto first = rest.find(because);
+            if (rest.starts_with(" failed with parameters: ") && first != std::string_view::npos)
+                event.params = std::string{rest.substr(25, first - 26)};
+            event.error = first != std::string_view::npos ? rest.substr(first + because.size()) : rest.substr(rest.find("because ") + 8);
+            if (event.error.ends_with('.')) event.error.pop_back();
+            return event;
+        }
+    }
+    return std::nullopt;
+}
+
+/// The rest of a shell's message about a process, after ": line 3:   712 ". Returns nullopt if the line is not such a message.
+[[nodiscard]] std::optional<std::string_view> after_process_number(std::string_view line) {
+    const auto skip = [&](std::string_view characters) {
+        const auto end = std::min(line.find_first_not_of(characters), line.size());
+        line.remove_prefix(end);
+        return end > 0;
+    };
+    constexpr std::string_view place = ": line ";
+    constexpr std::string_view digits = "0123456789";
+    const auto at = line.find(place);
+    if (at == std::string_view::npos) return std::nullopt;
+    line.remove_prefix(at + place.size());
+    if (!skip(digits) || !line.starts_with(':')) return std::nullopt;
+    line.remove_prefix(1);
+    if (!skip(" ") || !skip(digits) || !skip(" ")) return std::nullopt;
+    return line;
+}
+
+std::optional<std::pair<int, std::string_view>> death_of_process(std::string_view line) {
+    static constexpr std::array<std::pair<int, std::string_view>, 4> deaths{
+        {{9, "Killed"}, {11, "Segmentation fault"}, {6, "Aborted"}, {7, "Bus error"}}};
+    const auto process = after_process_number(line);
+    for (const auto& [signal, words] : deaths) {
+        if (line == words || (line.starts_with(words) && line.substr(words.size()).starts_with(" (core dumped)")))
+            return std::pair{signal, words};
+        if (process && process->starts_with(words)) return std::pair{signal, words};
+    }
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> named_trial(std::string_view line) {
+    const std::string lower = hpo::detail::lower_case(line);
+    constexpr std::string_view word = "trial";
+    std::optional<std::int64_t> found;
+    for (auto at = lower.find(word); at != std::string::npos; at = lower.find(word, at + 1)) {
+        if (at > 0 && std::isalpha(static_cast<unsigned char>(lower[at - 1])) != 0) continue;
+        std::size_t digits = at + word.size();
+        for (const std::string_view between : {"_id", "_number", " number", " no."}) {
+            if (lower.compare(digits, between.size(), between) == 0) digits += between.size();
+        }
+        while (digits < lower.size() && std::string_view{" #=:_-"}.find(lower[digits]) != std::string_view::npos) ++digits;
+        std::int64_t number = 0;
+        const auto [stop, status] = std::from_chars(lower.data() + digits, lower.data() + lower.size(), number);
+        if (status != std::errc{} || (stop != lower.data() + lower.size() && (std::isalnum(static_cast<unsigned char>(*stop)) != 0)))
+            continue;
+        if (found && *found != number) return std::nullopt;
+        found = number;
+    }
+    return found;
+}
+
+}  // namespace hpo::analysis::detail

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/logs/log_match.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <range/v3/view/zip.hpp>
+
+#include "hpo/analysis/silent/running_trials.hpp"
+
+namespace hpo::analysis::detail {
+
+/// True if `text` begins with Python's representation of the value.
+[[nodiscard]] bool shows_value(std::string_view text, const Value& value) {
+    const auto is_word = [&](std::string_view word) { return text.substr(0, text.find_first_of(",}")) == word; };
+    if (const auto* truth = get_if<bool>(&value)) return is_word(*truth ? "True" : "False");
+    if (const auto* words = get_if<std::string>(&value)) return hpo::detail::python_text(text) == *words;
+    std::optional<double> number;
+    if (const auto* real = get_if<double>(&value)) number = *real;
+    if (const auto* whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
+    if (!number) return is_word("None");
+    double shown = 0;
+    const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), shown);
+    return status == std::errc{} && (shown == *number || std::abs(shown - *number) <= 1e-12 * std::abs(*number));
+}
+
+/// The number of members in a dictionary that Python printed.
+[[nodiscard]] std::size_t shown_members(std::string_view shown) {
+    std::size_t members = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const char c = shown[i];
+        if (c == '\'' || c == '"') {
+            for (++i; i < shown.size() && shown[i] != c; ++i) i += shown[i] == '\\' ? 1 : 0;
+        } else if (c == '{' || c == '[' || c == '(') {
+            ++depth;
+        } else if (c == '}' || c == ']' || c == ')') {
+            --depth;
+        } else if (c == ':' && depth == 1) {
+            ++members;
+        }
+    }
+    return members;
+}
+
+bool shows_params(std::string_view shown, const ParamSet& params) {
+    if (params.empty()) return shown == "{}";
+    if (shown_members(shown) != params.size()) return false;
+    return std::ranges::all_of(params, [&](const Param& param) {
+        if (param.name.find_first_of("'\"\\") != std::string::npos) return true;
+        const std::string quoted = "'" + param.name + "': ";
+        const auto at = shown.find(quoted);
+        return at != std::string_view::npos && shows_value(shown.substr(at + quoted.size()), param.value());
+    });
+}
+
+constexpr std::int64_t quarter_hour = std::int64_t{900} * 1'000'000;
+constexpr std::int64_t most_quarters = 60;      ///< a time zone is at most so far from another
+constexpr std::int64_t early_line = 1'000'000;  ///< microseconds by which a line may seem to come before the moment that it tells of
+constexpr std::int64_t late_line = 10'000'000;  ///< and after it
+
+/// By how many quarters of an hour the log's clock is ahead at an event, and how late the line is beyond that.
+struct ClockReading {
+    std::int64_t quarters = 0;
+    std::int64_t late = 0;  ///< microseconds
+};
+
+/// Compares an event with the end of a trial. The line is written right after that end, and time zones are whole quarters of an hour.
+/// Returns nullopt if the times do not fit.
+[[nodiscard]] std::optional<ClockReading> read_clock(const LogEvent& event, const Trial& trial) {
+    if (!event.microseconds || !trial.completed) return std::nullopt;
+    const std::int64_t apart = *event.microseconds - trial.completed->microseconds;
+    ClockReading reading;
+    reading.quarters = static_cast<std::int64_t>(std::floor(static_cast<double>(apart + early_line) / static_cast<double>(quarter_hour)));
+    reading.late = apart - reading.quarters * quarter_hour;
+    if (reading.late > late_line || std::abs(reading.quarters) > most_quarters) return std::nullopt;
+    return reading;
+}
+
+struct EventTrial {
+    const Trial* trial = nullptr;  ///< null: no trial of the study
+    std::optional<ClockReading> clock;
+    bool params_agree = false;  ///< the trial has parameters, and the line shows them
+};
+
+[[nodiscard]] std::string lines_text(const ProgramLog& log, std::size_t first, std::size_t last) {
+    return log.name +
+           (first == last ? ", line " + std::to_string(first) : ", lines " + std::to_string(first) + " to " + std::to_string(last));
+}
+
+Failure failure_of(const LogEvent& event) {
+    Failure failure = classify_python(event.error);
+    const auto chain = exceptions_in(event.traceback);
+    if (auto raised = classify_exceptions(chain); raised && may_hide_cause(failure.kind)) {
+        // The traceback has the qualified type, and the causes that the last exception hides.
+        if (!may_hide_cause(raised->kind) || failure.message.empty()) failure = std::move(*raised);
+        else if (!raised->type.empty()) failure.type = raised->type;
+    }
+    failure.traceback = event.traceback;
+    return failure;
+}
+
+/// How often lines tell each number of quarters of an hour by which the log's clock is ahead. An end of a trial whose parameters agree has
+/// two votes. A line of the program's own has one for each number with which its trial ran then.
+using ClockVotes = std::map<std::int64_t, std::size_t>;
+
+/// The number that most lines tell. Nullopt if there are less than two votes, because a single line may fit by chance. If several numbers
+/// have as many, it is 0 if that is one of them: most logs are in the time of the store.
+[[nodiscard]] std::optional<std::int64_t> usual_clock(const ClockVotes& votes) {
+    const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return std::pair{vote.second, -std::abs(vote.first)}; });
+    if (most == votes.end() || most->second < 2) return std::nullopt;
+    const bool is_clear = std::ranges::count(votes, most->second, [](const auto& vote) { return vote.second; }) == 1;
+    return is_clear || most->first == 0 ? std::optional{most->first} : std::nullopt;
+}
+
+/// Finds the trial of each event that has the same number, state and parameters.
+[[nodiscard]] std::vector<EventTrial> possible_trials(const ProgramLog& log, std::span<const Trial> trials, ClockVotes& votes) {
+    std::map<std::int64_t, const Trial*> by_number;
+    for (const Trial& trial : trials) by_number.emplace(trial.number, &trial);
+    std::vector<EventTrial> found(log.events.size());
+    for (auto&& [event, match] : ranges::views::zip(log.events, found)) {
+        const auto trial = by_number.find(event.trial);
+        if (trial == by_number.end() || trial->second->state != event.state) continue;
+        if (event.params && !shows_params(*event.params, trial->second->params)) continue;
+        match.trial = trial->second;
+        match.clock = read_clock(event, *trial->second);
+        match.params_agree = event.params && !trial->second->params.empty();
+        if (event.microseconds && trial->second->completed && !match.clock) match.trial = nullptr;
+        if (match.trial && match.clock) votes[match.clock->quarters] += match.params_agree ? 2 : 1;
+    }
+    return found;
+}
+
+/// Keeps the trials that ended at the time of the line by the log's clock. If an event shows no parameters, its time decides.
+void keep_timely(const ProgramLog& log, std::vector<EventTrial>& found, std::optional<std::int64_t> usual) {
+    std::map<std::int64_t, std::size_t> first_of;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (!found[i].trial) continue;
+        const auto& clock = found[i].clock;
+        const bool by_time = clock && usual && clock->quarters == *usual;
+        // Summer time may begin within a log. Then the parameters must agree.
+        const bool shifted = clock && usual && std::abs(clock->quarters - *usual) == 4 && found[i].params_agree;
+        const bool timeless = !clock && found[i].params_agree;
+        if (!by_time && !shifted && !timeless) {
+            found[i].trial = nullptr;
+            continue;
+        }
+        const auto [first, fresh] = first_of.emplace(log.events[i].trial, i);
+        EventTrial& other = found[first->second];
+        if (fresh || log.events[first->second].error == log.events[i].error) continue;  // a repeated line counts once
+        if (!clock || !other.clock) {
+            found[i].trial = other.trial = nullptr;  // two runs have such a line, and no time decides between them
+        } else if (std::abs(other.clock->late) <= std::abs(clock->late)) {
+            found[i].trial = nullptr;
+        } else {
+            other.trial = nullptr;
+            first->second = i;
+        }
+    }
+}
+
+/// True if a line of this time, by the store's clock, was written while the trial ran.
+[[nodiscard]] bool ran_at(const Trial& trial, std::int64_t time) {
+    return trial.started && time >= trial.started->microseconds - early_line &&
+           (!trial.completed || time <= trial.completed->microseconds + late_line);
+}
+
+/// For each line that shows parameters, the trials that have them.
+using ShownLines = std::vector<std::vector<const Trial*>>;
+
+[[nodiscard]] ShownLines trials_shown(const ProgramLog& log, std::span<const Trial> trials, ClockVotes& votes) {
+    ShownLines found;
+    if (log.shown.empty()) return found;
+    const ShownTrials shown{trials};
+    for (const ShownParams& line : log.shown) {
+        found.push_back(shown.in(line.text));
+        if (found.back().size() != 1 || !line.time || !found.back().front()->started) continue;
+        for (std::int64_t quarters = -most_quarters; quarters <= most_quarters; ++quarters) {
+            if (ran_at(*found.back().front(), line.time->microseconds - quarters * quarter_hour)) ++votes[quarters];
+        }
+    }
+    return found;
+}
+
+/// The trial that each such line belongs to: the only one with these parameters that ran at its time. Null where that is not known.
+[[nodiscard]] std::vector<const Trial*> trials_of_shown(const ProgramLog& log, const ShownLines& shown, std::optional<std::int64_t> usual) {
+    std::vector<const Trial*> found(shown.size());
+    for (auto&& [line, trials, own] : ranges::views::zip(log.shown, shown, found)) {
+        if (!line.time || !usual) continue;
+        const std::int64_t time = line.time->microseconds - *usual * quarter_hour;
+        const auto ran = [time](const Trial* trial) { return ran_at(*trial, time); };
+        if (std::ranges::count_if(trials, ran) == 1) own = *std::ranges::find_if(trials, ran);
+    }
+    return found;
+}
+
+/// True if of the trials whose parameters a log shows each ended before the next began: the log is that of one process at a time.
+[[nodiscard]] bool ran_in_turn(const std::vector<const Trial*>& shown) {
+    const Trial* before = nullptr;
+    for (const Trial* trial : shown) {
+        if (!trial || trial == before) continue;
+        if (before && (!before->completed || before->completed->microseconds > trial->started->microseconds)) return false;
+        before = trial;
+    }
+    return true;
+}
+
+/// What the lines of a log belong to.
+struct LogTrials {
+    std::vector<EventTrial> events;
+    std::vector<const Trial*> shown;
+    bool in_turn = true;                ///< ran_in_turn
+    std::optional<std::int64_t> usual;  ///< quarters of an hour by which its clock is ahead
+};
+
+[[nodiscard]] LogTrials trials_of_lines(const ProgramLog& log, std::span<const Trial> trials) {
+    LogTrials lines;
+    ClockVotes votes;
+    lines.events = possible_trials(log, trials, votes);
+    const ShownLines shown = trials_shown(log, trials, votes);
+    lines.usual = usual_clock(votes);
+    keep_timely(log, lines.events, lines.usual);
+    lines.shown = trials_of_shown(log, shown, lines.usual);
+    lines.in_turn = ran_in_turn(lines.shown);
+    return lines;
+}
+
+/// The trials that may have printed a remark.
+struct RemarkTrials {
+    explicit RemarkTrials(std::span<const Trial> trials)
+        : all{trials, [](const Trial&) { return true; }}, ended_badly{trials, [](const Trial& trial) {
+                                                                          return trial.state != TrialState::complete &&
+                                                                                 trial.state != TrialState::pruned;
+                                                                      }} {
+        for (const Trial& trial : trials) {
+            if (trial.started) by_number.emplace(trial.number, &trial);
+        }
+    }
+    /// The trial of this number. null if there is none, or if it has not begun.
+    [[nodiscard]] const Trial* numbered(std::int64_t number) const {
+        const auto found = by_number.find(number);
+        return found == by_number.end() ? nullptr : found->second;
+    }
+    std::map<std::int64_t, const Trial*> by_number;
+    RunningTrials all;
+    RunningTrials ended_badly;  ///< also trials that did not end, because their process died
+    bool of_study = true;       ///< the log belongs to the study
+};
+
+/// Whether the log belongs to the study: a line about the end of a trial does. If it has no such line, each trial that it names must exist.
+[[nodiscard]] bool is_of_study(const ProgramLog& log, const std::vector<EventTrial>& events, const RemarkTrials& trials) {
+    if (!events.empty()) return std::ranges::any_of(events, [](const EventTrial& event) { return event.trial; });
+    return std::ranges::all_of(log.remarks,
+                               [&](const LogRemark& remark) { return !remark.trial || trials.numbered(*remark.trial) != nullptr; });
+}
+
+/// Whether a remark's own time fits its place in the log. Another logger may have a clock of its own. Then only the place counts.
+[[nodiscard]] bool has_time_of_place(const LogRemark& remark, const ProgramLog& log) {
+    constexpr std::int64_t close = 2'000'000;
+    if (!remark.time) return false;
+    const std::size_t next = remark.events_before;
+    const std::int64_t time = remark.time->microseconds;
+    if (next > 0 && log.events[next - 1].microseconds && time < *log.events[next - 1].microseconds - close) return false;
+    return next == log.events.size() || !log.events[next].microseconds || time <= *log.events[next].microseconds + close;
+}
+
+/// When a remark was printed, by the store's clock, both ends included.
+struct RemarkTime {
+    std::int64_t from = INT64_MIN;
+    std::int64_t to = INT64_MAX;
+};
+
+/// The time of a remark by what stands before and behind it in the log, and by its own time. Nullopt if that is not known.
+[[nodiscard]] std::optional<RemarkTime> time_of_remark(const LogRemark& remark, const ProgramLog& log, const LogTrials& lines) {
+    RemarkTime printed;
+    bool is_known = true;
+    const std::size_t next = remark.events_before;
+    if (next > 0) {
+        const Trial* const before = lines.events[next - 1].trial;
+        if (before && before->completed) printed.from = before->completed->microseconds;
+        else is_known = false;
+    }
+    if (next < lines.events.size()) {
+        const Trial* const after = lines.events[next].trial;
+        if (after && after->completed) printed.to = after->completed->microseconds - 1;
+        else is_known = false;
+    } else if (!remark.process_died) {
+        is_known = false;  // the log ends here, so any later trial may have printed it
+    }
+    if (!has_time_of_place(remark, log)) return is_known ? std::optional{printed} : std::nullopt;
+    if (!lines.usual) return std::nullopt;
+    const std::int64_t own = remark.time->microseconds - *lines.usual * quarter_hour;
+    printed.from = std::max(printed.from, own);
+    printed.to = std::min(printed.to, own + remark.time->precision - 1);
+    return printed.from <= printed.to ? std::optional{printed} : std::optional{RemarkTime{own, own + remark.time->precision - 1}};
+}
+
+/// The trial whose parameters the log showed last before a remark. Null if the trials of the log did not run one after the other, or if the
+/// trial did not run when the remark was printed.
+[[nodiscard]] const Trial* trial_shown_before(const LogRemark& remark, const LogTrials& lines) {
+    if (remark.shown_before == 0 || !lines.in_turn || !remark.time || !lines.usual) return nullptr;
+    const Trial* const shown = lines.shown[remark.shown_before - 1];
+    const std::int64_t time = remark.time->microseconds - *lines.usual * quarter_hour;
+    const bool has_ended = shown && shown->completed && time > shown->completed->microseconds;
+    return shown && !has_ended && ran_at(*shown, time) ? shown : nullptr;
+}
+
+/// The only trial that ran when a remark was printed. null if it is not known.
+[[nodiscard]] const Trial* trial_of_remark(const LogRemark& remark, const ProgramLog& log, const LogTrials& lines,
+                                           const RemarkTrials& trials) {
+    if (remark.doubtful) return nullptr;
+    if (remark.trial) return trials.of_study ? trials.numbered(*remark.trial) : nullptr;
+    const auto printed = time_of_remark(remark, log, lines);
+    if (!printed) return trial_shown_before(remark, lines);
+    if (remark.process_died) {
+        if (const Trial* const ended_badly = trials.ended_badly.only_one(printed->from, printed->to)) return ended_badly;
+        // A process that the trial started was killed, and the program returned a value that is none.
+        const Trial* const only = trials.all.only_one(printed->from, printed->to);
+        return only && only->state == TrialState::complete && !has_finite_values(*only) ? only : nullptr;
+    }
+    const Trial* const only = trials.all.only_one(printed->from, printed->to);
+    return only ? only : trial_shown_before(remark, lines);
+}
+
+/// Adds what a remark says about a trial. Of a trial that is complete or pruned, only memory, the device and a killed process count: the
+/// program caught the error. So it is with an error in the program's own words. A message about memory says more than Optuna's own line
+/// about a value that is not acceptable, and less than the error that Optuna names. An error in the program's own words says more than that
+/// line, too.
+void tell(ToldFailures& told, const Trial& trial, const LogRemark& remark, std::string place) {
+    const FailureKind kind = remark.failure.kind;
+    const bool went_on = trial.state == TrialState::complete || trial.state == TrialState::pruned;
+    const bool killed = was_killed(remark.failure);
+    if (went_on && !killed && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
+    ToldFailure failure{.failure = remark.failure, .place = std::move(place)};
+    const auto [known, is_new] = told.emplace(trial.number, failure);
+    const bool says_more = is_memory(kind) || killed || remark.own_words;
+    const bool has_figures = known->second.failure.kind == kind && !known->second.failure.requested_bytes && remark.failure.requested_bytes;
+    if (!is_new && (has_figures || (says_more && known->second.failure.kind == FailureKind::non_finite)))
+        known->second = std::move(failure);
+}
+
+bool tells_failure(const LogEvent& event, const Failure& failure) {
+    return event.state == TrialState::fail || (event.state == TrialState::pruned && (is_memory(failure.kind) || is_device(failure.kind)));
+}
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis::inline logs {
+
+void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& match) {
+    const detail::LogTrials lines = detail::trials_of_lines(log, trials);
+    const std::vector<detail::EventTrial>& found = lines.events;
+    match.events += log.events.size();
+    match.matched_shown +=
+        static_cast<std::size_t>(std::ranges::count_if(lines.shown, [](const Trial* trial) { return trial != nullptr; }));
+    if (lines.usual) match.clock_ahead = *lines.usual * detail::quarter_hour;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (found[i].trial) {
+            ++match.matched_events;
+            if (log.events[i].state == TrialState::complete) continue;
+            ToldFailure told{.failure = detail::failure_of(log.events[i]),
+                             .place = detail::lines_text(log, log.events[i].line, log.events[i].line)};
+            if (detail::tells_failure(log.events[i], told.failure)) match.told.emplace(found[i].trial->number, std::move(told));
+            continue;
+        }
+        std::size_t end = i + 1;
+        while (end < found.size() && !found[end].trial) ++end;
+        match.unmatched.push_back(detail::lines_text(log, log.events[i].line, log.events[end - 1].line) + ": the " +
+                                  std::to_string(end - i) + " that " + (end - i == 1 ? "tells" : "tell") + " of the end of a trial " +
+                                  (end - i == 1 ? "is" : "are") + " of another study or run: number, state, time or parameters differ");
+        i = end - 1;
+    }
+    if (log.shows_more)
+        match.unmatched.push_back(log.name + ": lines that may show a trial's parameters behind line " +
+                                  std::to_string(log.shown.back().line) + ": it has too many of them");
+    if (log.remarks.empty()) return;
+    detail::RemarkTrials running{trials};
+    running.of_study = detail::is_of_study(log, found, running);
+    std::vector<const LogRemark*> unknown;        // errors in the program's own words, of no known trial
+    for (const bool own_words : {false, true}) {  // what Python or an allocator printed comes first
+        for (const LogRemark& remark : log.remarks) {
+            if (remark.own_words != own_words) continue;
+            std::string place = detail::lines_text(log, remark.line, remark.line);
+            const Trial* const trial = detail::trial_of_remark(remark, log, lines, running);
+            if (trial) {
+                if (trial->attempts.empty()) detail::tell(match.told, *trial, remark, std::move(place));
+                continue;
+            }
+            if (own_words) {
+                unknown.push_back(&remark);
+                continue;
+            }
+            if (is_memory(remark.failure.kind)) ++match.unmatched_memory;
+            if (remark.process_died && was_killed(remark.failure)) ++match.unmatched_kills;
+            match.unmatched.push_back(
+                remark.doubtful ? place + ": it may tell of an out-of-memory, or only mention one"
+                                : place + ": " + std::string{to_text(remark.failure.kind)} +
+                                      " that cannot be given to one trial: none or several ran at that time, or its time is not known");
+        }
+    }
+    if (!unknown.empty())
+        match.unmatched.push_back(detail::lines_text(log, unknown.front()->line, unknown.back()->line) + ": " +
+                                  std::to_string(unknown.size()) + " that " + (unknown.size() == 1 ? "tells" : "tell") +
+                                  " of an error in the program's own words, and cannot be given to one trial");
+}
+
+}  // namespace hpo::analysis::logs

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/logs/program_log.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/analysis/logs/memory_words.hpp"
+
+namespace hpo::analysis::detail {
+
+/// True if the text of a pruned trial speaks of a failure and does not say yet what failed: more of it may stand below. A text such as "not
+/// promising" is whole.
+[[nodiscard]] bool begins_to_tell(std::string_view text) {
+    if (text.empty()) return false;
+    const FailureKind kind = classify_python(text).kind;
+    if (is_memory(kind) || is_device(kind)) return false;
+    const std::string first = hpo::detail::lower_case(text.substr(0, text.find('\n')));
+    return first.ends_with(':') ||
+           hpo::detail::mentions_any(first, {"fail", "error", "exception", "memory", "traceback", "crash", "cuda", "gpu", "died", "abort"});
+}
+
+/// True for a statement that raises or tests for an error: a traceback shows it, and it tells of nothing that happened.
+[[nodiscard]] bool is_source_code(std::string_view line) {
+    for (auto at = line.find("raise "); at != std::string_view::npos; at = line.find("raise ", at + 1)) {
+        const std::string_view raised = line.substr(at + std::string_view{"raise "}.size());
+        const auto end = raised.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+        if (end != std::string_view::npos && end > 0 && raised[end] == '(') return true;
+    }
+    return false;
+}
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis::inline logs {
+
+void LogReader::line(std::string_view text) {
+    ++log_.lines;
+    for (text = text.substr(0, longest_line);;) {
+        const auto end = text.find('\r');
+        if (end != 0 || text.empty()) piece(text.substr(0, end));
+        if (end == std::string_view::npos) return;
+        text.remove_prefix(end + 1);
+        if (text.empty()) return;
+    }
+}
+
+void LogReader::piece(std::string_view raw) {
+    std::string stripped;
+    if (raw.find('\x1b') != std::string_view::npos) raw = stripped = detail::without_escapes(raw);
+    const bool may_be_event = raw.find("rial") != std::string_view::npos;
+    if (auto event = may_be_event ? detail::log_event(raw) : std::nullopt) {
+        end_traceback();
+        event->line = log_.lines;
+        last_time_.reset();
+        const auto own = raw.find("[I ");  // Optuna's own time; what stands before it was put there by another program
+        stamp_ = own == std::string_view::npos || own > raw.find("rial") ? std::string_view{} : raw.substr(0, own);
+        text_goes_on_ = event->state == TrialState::pruned && detail::begins_to_tell(event->error);
+        follows_failure_ = event->state == TrialState::fail || text_goes_on_;
+        pruned_lines_ = 0;
+        log_.events.push_back(std::move(*event));
+        return;
+    }
+    if (may_be_event && raw.find(" failed with value ") != std::string_view::npos)
+        return end_traceback();  // the line holds nothing more of use
+    if (raw.find(traceback_heading) != std::string_view::npos && !(in_traceback_ && chain_)) {
+        const bool behind_event = follows_failure_;
+        end_traceback();
+        in_traceback_ = true;
+        of_event_ = behind_event;
+        traceback_line_ = log_.lines;
+        traceback_time_ = detail::log_time(raw);
+        if (!traceback_time_) traceback_time_ = last_time_;
+        stamp_ = raw.substr(0, raw.find(traceback_heading));
+        text_goes_on_ = false;
+    }
+    if (in_traceback_) {
+        const std::string_view plain = detail::without_stamp(raw, stamp_).value_or(raw);
+        if (goes_on(plain)) {
+            if (traceback_.size() < longest_traceback) traceback_.append(plain).append("\n");
+            return;
+        }
+    }
+    end_traceback();
+    follows_failure_ = false;
+    if (text_goes_on_ && goes_on_with_pruned(raw)) return;
+    last_time_ = detail::log_time(raw);
+    remark(raw);
+}
+
+bool LogReader::goes_on_with_pruned(std::string_view raw) {
+    const std::string_view plain = detail::without_stamp(raw, stamp_).value_or(raw);
+    text_goes_on_ = ++pruned_lines_ <= longest_pruned_text && !detail::log_time(plain.substr(0, 40)) && !detail::death_of_process(plain);
+    if (!text_goes_on_) return false;
+    std::string& text = log_.events.back().error;
+    text.append("\n").append(plain);
+    text_goes_on_ = detail::begins_to_tell(text);
+    return true;
+}
+
+bool LogReader::goes_on(std::string_view raw) {
+    const bool heading = raw.find(traceback_heading) != std::string_view::npos;
+    const bool link =
+        raw.starts_with("During handling of the above exception") || raw.starts_with("The above exception was the direct cause");
+    if (heading || link) {
+        raised_ = false;
+        blank_ = false;
+        chain_ = link;
+        return true;
+    }
+    if (raw.empty()) {
+        blank_ = true;
+        return true;
+    }
+    if (raw.front() == ' ' || raw.front() == '\t') return !blank_;
+    if (!raised_) {
+        raised_ = true;
+        return true;
+    }
+    return !blank_ && !detail::log_time(raw.substr(0, 40));  // the message may have several lines
+}
+
+void LogReader::end_traceback() {
+    if (in_traceback_) {
+        while (traceback_.ends_with("\n\n")) traceback_.pop_back();
+        if (of_event_) {
+            log_.events.back().traceback = std::move(traceback_);
+        } else if (auto failure = classify_exceptions(exceptions_in(traceback_))) {
+            failure->traceback = std::move(traceback_);
+            keep({.line = traceback_line_, .trial = {}, .time = traceback_time_, .failure = std::move(*failure)});
+        }
+    }
+    traceback_.clear();
+    in_traceback_ = raised_ = blank_ = chain_ = of_event_ = follows_failure_ = false;
+}
+
+void LogReader::remark(std::string_view raw) {
+    if (const auto death = detail::death_of_process(raw)) {
+        Failure failure;
+        failure.kind = FailureKind::crash;
+        failure.signal = death->first;
+        failure.message = "the process was ended: " + std::string{death->second};
+        if (death->first == 9) failure.message += "; perhaps by the kernel's out-of-memory killer";
+        keep({.line = log_.lines, .trial = {}, .time = last_time_, .process_died = true, .failure = std::move(failure)});
+        return;
+    }
+    if (raw.size() > 20000) return;
+    if (names_.may_be_shown(raw)) {
+        if (log_.shown.size() == most_shown) log_.shows_more = true;
+        else log_.shown.push_back({.line = log_.lines, .time = last_time_, .text = std::string{raw}});
+    }
+    if (detail::is_source_code(raw)) return;
+    const std::string_view error = own_words_ < most_own_words ? detail::logged_error(raw) : std::string_view{};
+    if (error.empty() && !detail::may_tell_failure(raw)) return;
+    constexpr std::size_t longest_sentence = 400;
+    const bool program = detail::is_program_text(raw);
+    Failure failure = classify_python(raw);
+    const auto words = raw.size() > longest_sentence ? detail::MemoryWords::none : detail::memory_words(raw);
+    bool own_words = false;
+    if (!program || !is_memory(failure.kind)) {
+        own_words = words == detail::MemoryWords::none && !error.empty();
+        if (own_words) {
+            ++own_words_;
+            failure = classify_python(error);
+        } else if (words == detail::MemoryWords::none) {
+            return;
+        }
+        if (!own_words && !is_memory(failure.kind)) {
+            failure = {};
+            failure.kind = words == detail::MemoryWords::host ? FailureKind::host_out_of_memory : FailureKind::out_of_memory;
+            failure.message = raw;
+        }
+    }
+    keep({.line = log_.lines,
+          .trial = detail::named_trial(raw),
+          .time = last_time_,
+          .doubtful = !program && words == detail::MemoryWords::doubtful,
+          .own_words = own_words,
+          .failure = std::move(failure)});
+}
+
+void LogReader::keep(LogRemark remark) {
+    remark.events_before = log_.events.size();
+    remark.shown_before = log_.shown.size();
+    log_.remarks.push_back(std::move(remark));
+}
+
+}  // namespace hpo::analysis::logs

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/script/recovery_answer.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hpo/failure/signature.hpp"
+#include "hpo/failure/traits.hpp"
+#include "hpo/recovery/rungs/wait.hpp"
+#include "hpo/script/durations.hpp"
+#include "hpo/script/idle_retry.hpp"
+#include "hpo/script/lua_value.hpp"
+#include "hpo/script/plan_member.hpp"
+
+namespace hpo::script::recovery_answer {
+
+const std::vector<std::string_view>& retry_members() {
+    static const std::vector<std::string_view> names = [] {
+        std::vector<std::string_view> members;
+        each_plan_field([&](const auto& field) {
+            if (field.role != PlanRole::parameter) members.push_back(field.key);
+        });
+        members.insert(members.end(),
+                       {"fresh_worker", "other_device", "wait", "timeout", "interval", "pause", "alone", "params", "reason"});
+        return members;
+    }();
+    return names;
+}
+
+int plan_assigned(lua_State* L) {
+    const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : "micro_batch";
+    const auto& members = retry_members();
+    const bool can_change = std::find(members.begin(), members.end(), name) != members.end();
+    read_only::raise_assigned(L, plan_type,
+                              "it says how the attempt ran; expected return hpo.retry { " +
+                                  (can_change ? name + " = " + read_only::assigned_text(L) : std::string{"..."}) + " }");
+}
+
+void install(lua_State* L) {
+    lua_pushcfunction(L, &answer_member);
+    lua_pushcfunction(L, &answer_assigned);
+    read_only::install(L, answer_type);
+    lua_pushstring(L, failure_type);
+    lua_pushcclosure(L, &unknown_member<failure_members>, 1);
+    lua_pushcfunction(L, &failure_assigned);
+    read_only::install(L, failure_type);
+    lua_pushstring(L, plan_type);
+    lua_pushcclosure(L, &unknown_member<plan_members>, 1);
+    lua_pushcfunction(L, &plan_assigned);
+    read_only::install(L, plan_type);
+}
+
+void push_neighbours(lua_State* L, const std::vector<MemoryNeighbour>& neighbours) {
+    lua_createtable(L, static_cast<int>(neighbours.size()), 0);
+    for (const MemoryNeighbour& process : neighbours) {
+        lua_createtable(L, 0, 3);
+        set_member(L, "pid", Value{process.pid});
+        set_member(L, "bytes", Value{process.bytes});
+        if (!process.program.empty()) set_member(L, "program", Value{process.program});
+        lua_rawseti(L, -2, static_cast<lua_Integer>(lua_rawlen(L, -2)) + 1);
+    }
+}
+
+void push_failure(lua_State* L, const FailedAttempt& failed) {
+    const Failure& failure = failed.failure;
+    const MemoryReading& memory = failure.memory;
+    lua_createtable(L, 0, static_cast<int>(failure_members.size()));
+    set_member(L, "kind", Value{std::string{to_text(failure.kind)}});
+    set_member(L, "code", failure.code);
+    set_member(L, "message", Value{failure.message});
+    set_member(L, "type", Value{failure.type});
+    set_member(L, "where", Value{failure.where});
+    set_member(L, "traceback", Value{failure.traceback});
+    if (failure.cause) set_member(L, "cause", Value{std::string{to_text(*failure.cause)}});
+    set_member(L, "requested_bytes", failure.requested_bytes);
+    set_member(L, "allocated_bytes", memory.allocated);
+    set_member(L, "reserved_bytes", memory.reserved);
+    set_member(L, "peak_allocated_bytes", memory.peak_allocated);
+    set_member(L, "peak_reserved_bytes", memory.peak_reserved);
+    set_member(L, "free_bytes", memory.free);
+    set_member(L, "capacity_bytes", memory.capacity);
+    set_member(L, "limit_bytes", memory.limit);
+    push_neighbours(L, memory.neighbours);
+    lua_setfield(L, -2, "neighbours");
+    double fragmentation = 0;
+    if (memory.allocated && memory.reserved && *memory.reserved > *memory.allocated) {
+        fragmentation = static_cast<double>(*memory.reserved - *memory.allocated) / static_cast<double>(*memory.reserved);
+    }
+    set_member(L, "fragmentation", Value{fragmentation});
+    set_member(L, "attempt", Value{std::int64_t{failed.attempt.index} + 1});
+    if (!failure.evidence.empty()) set_member(L, "evidence", Value{failure.evidence});
+    if (failure.signal) set_member(L, "signal", Value{std::int64_t{*failure.signal}});
+    if (failure.exit_status) set_member(L, "exit_status", Value{std::int64_t{*failure.exit_status}});
+    const FailureTraits traits = traits_of(failure);
+    set_member(L, "blame", Value{std::string{to_text(traits.blame)}});
+    set_member(L, "recurrence", Value{std::string{to_text(traits.recurrence)}});
+    set_member(L, "sticky", Value{traits.sticky});
+    set_member(L, "signature", Value{signature(failure)});
+    set_member(L, "other_devices", Value{static_cast<std::int64_t>(failed.other_devices)});
+    read_only::wrap(L, failure_type);
+}
+
+void push_plan(lua_State* L, const ExecutionPlan& plan) {
+    lua_createtable(L, 0, static_cast<int>(plan_members.size()));
+    each_plan_field([&]<class T>(const PlanField<T>& field) {
+        const std::string key{field.key};
+        const T& value = plan.*field.member;
+        if constexpr (std::is_enum_v<T>) set_member(L, key.c_str(), Value{std::string{to_text(value)}});
+        else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) set_member(L, key.c_str(), value);
+        else set_member(L, key.c_str(), Value{value});
+    });
+    set_member(L, "micro_batch", plan.effective_micro_batch());
+    set_member(L, "accumulation_steps", Value{plan.accumulation_steps()});
+    read_only::wrap(L, plan_type);
+}
+
+void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed) {
+    const auto value = to_value(L, -1);
+    const Param* const known = asked.find(name);
+    const auto internal = !value ? std::nullopt : known ? to_internal(*known->distribution, *value) : std::optional{0.0};
+    if (!internal) {
+        raise(L, place + ": parameter '" + clipped(name) + "': got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
+                     "; expected " + (known ? describe(*known->distribution) : "a number, a text, true or false"));
+    }
+    if (known) changed.set(Param{known->name, known->distribution, *internal});
+    else changed.set(name, CategoricalDistribution{{*value}}, *internal);
+}
+
+void read_wait(lua_State* L, const Fields& given, const std::string& place, Recovery& recovery) {
+    const bool waits = given.truth("wait").value_or(false);
+    if (waits) {
+        constexpr recovery::Wait standard;
+        recovery.wait_seconds = standard.timeout_seconds;
+        recovery.wait_interval_seconds = standard.interval_seconds;
+    }
+    const auto duration = [&](const std::string& name) -> std::optional<double> {
+        if (!given.push(name.c_str())) return std::nullopt;
+        const double seconds = require_duration(L, place + ": " + name);
+        lua_pop(L, 1);
+        return seconds;
+    };
+    const auto of_wait = [&](const std::string& name, const char* says) {
+        const auto seconds = duration(name);
+        if (seconds && !waits) raise(L, place + ": " + name + " says " + says + "; expected wait = true beside it");
+        return seconds;
+    };
+    if (const auto seconds = duration("pause")) recovery.pause_seconds = *seconds;
+    if (const auto seconds = of_wait("timeout", "how long wait = true waits")) recovery.wait_seconds = *seconds;
+    if (const auto seconds = of_wait("interval", "how often wait = true looks")) {
+        recovery.wait_interval_seconds = *seconds;
+        if (*seconds > *recovery.wait_seconds)
+            raise(L, place + ": interval: got " + display_text(*seconds) + " s; expected at most the timeout, " +
+                         display_text(*recovery.wait_seconds) + " s");
+    }
+}
+
+void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed) {
+    const std::string place = "hpo.retry";
+    const Fields given{L, index, place, retry_members()};
+    each_plan_field([&](const auto& field) {
+        if (field.role != PlanRole::parameter) read_plan_member(L, given, place, field, recovery.plan);
+    });
+    recovery.fresh_worker = given.truth("fresh_worker").value_or(false);
+    read_wait(L, given, place, recovery);
+    recovery.alone = given.truth("alone").value_or(false);
+    recovery.other_device = given.truth("other_device").value_or(false);
+    recovery.reason = given.text("reason").value_or("");
+    if (!given.push("params")) return;
+    if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");
+    if (!failed) return lua_pop(L, 1);
+    ParamSet changed = params_of(failed->trial, failed->attempt);
+    const int table = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING) raise_wrong_type(L, -2, place, "the name of a parameter", "a text");
+        change_param(L, place, lua_tostring(L, -2), failed->trial.params, changed);
+    }
+    lua_pop(L, 1);
+    recovery.params = std::move(changed);
+}
+
+int tagged(lua_State* L, const char* action) {
+    lua_createtable(L, 2, 0);  // numbered, because a rule has no name for them
+    lua_pushstring(L, action);
+    lua_rawseti(L, -2, 1);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, 2);
+    luaL_where(L, 1);
+    lua_rawseti(L, -2, 3);
+    read_only::wrap(L, answer_type);
+    return 1;
+}
+
+int retry(lua_State* L) {
+    if (lua_type(L, 1) != LUA_TTABLE) raise_wrong_type(L, 1, "hpo.retry", "the changes", "a table such as { micro_batch = 8 }");
+    Recovery checked_here;
+    read_retry(L, 1, checked_here, nullptr);
+    return tagged(L, "retry");
+}
+
+int with_reason(lua_State* L, const char* action) {
+    if (require_text(L, 1, std::string{"hpo."} + action, "the reason").empty())
+        raise(L, std::string{"hpo."} + action + ": expected a reason");
+    return tagged(L, action);
+}
+
+std::optional<Recovery> read(lua_State* L, int index, const Rule& rule, const FailedAttempt& failed) {
+    const char* const name = rule.name;
+    const auto raise_at = [&](const std::string& text) {  // the rule is over, so the stack does not show its place
+        lua_pushlstring(L, text.data(), text.size());
+        lua_error(L);
+    };
+    index = lua_absindex(L, index);
+    if (lua_toboolean(L, index) == 0) return std::nullopt;
+    if (!luaL_testudata(L, index, answer_type)) {
+        raise_at(rule.place + ": " + name + ": got " + type_text(L, index) +
+                 " for the answer; expected hpo.retry { ... }, hpo.prune \"reason\", hpo.fail \"reason\" or nil");
+    }
+    read_only::push_table(L, index);
+    lua_rawgeti(L, -1, 1);
+    const std::string action = require_text(L, -1, name, "the answer");
+    lua_rawgeti(L, -2, 2);
+    Recovery recovery;
+    recovery.plan = failed.attempt.plan;
+    if (action == "retry") {
+        recovery.action = Recovery::Action::retry;
+        read_retry(L, -1, recovery, &failed);
+        if (!recovery.params) recovery.params = failed.attempt.changed_params;
+        if (changes_nothing(failed, recovery)) {
+            lua_rawgeti(L, -3, 3);
+            recovery.note = std::string{lua_tostring(L, -1)} + name + ": " + idle_note(failed, recovery);
+            lua_pop(L, 1);
+        } else if (const Attempt* earlier = failed_so(failed, recovery)) {
+            lua_rawgeti(L, -3, 3);
+            const auto micro = earlier->plan.effective_micro_batch();
+            const std::string text = std::string{lua_tostring(L, -1)} + name + ": hpo.retry returns to the plan of attempt " +
+                                     std::to_string(earlier->index + 1) +
+                                     (micro ? " (micro-batch " + std::to_string(*micro) + ")" : std::string{}) +
+                                     ", which ran out of memory; expected a plan that was not tried, such as a smaller micro-batch";
+            raise_at(text);
+        }
+    } else {
+        recovery.action = action == "prune" ? Recovery::Action::prune : Recovery::Action::fail;
+        recovery.reason = require_text(L, -1, name, "the reason");
+        recovery.is_reason_of_rule = true;
+    }
+    return recovery;
+}
+
+}  // namespace hpo::script::recovery_answer

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/store/sqlite/attempt_reading.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/memory_leak.hpp"
+#include "hpo/store/sqlite/attempt_rows.hpp"
+#include "hpo/store/sqlite/plan_columns.hpp"
+#include "hpo/store/sqlite/plan_json.hpp"
+#include "hpo/store/sqlite/stored_time.hpp"
+
+namespace hpo::store::inline sqlite {
+
+Trial* TrialCursor::seek(std::int64_t id) {
+    for (int tries = 0; tries < 2 && at_ < trials_.size(); ++tries, ++at_) {
+        if (trials_[at_].id == id) return &trials_[at_];
+    }
+    const auto found =
+        std::lower_bound(trials_.begin(), trials_.end(), id, [](const Trial& trial, std::int64_t wanted) { return trial.id < wanted; });
+    at_ = static_cast<std::size_t>(found - trials_.begin());
+    return found != trials_.end() && found->id == id ? &*found : nullptr;
+}
+
+std::span<Trial> dense_stretch(std::span<Trial> trials) {
+    constexpr std::int64_t ids_per_trial = 2;
+    std::size_t size = 1;
+    while (size < trials.size() && trials[size].id - trials[0].id <= ids_per_trial * static_cast<std::int64_t>(size)) ++size;
+    return trials.first(size);
+}
+
+Attempt* attempt_of(Trial& trial, std::int64_t index) {
+    for (Attempt& attempt : trial.attempts) {
+        if (attempt.index == index) return &attempt;
+    }
+    return nullptr;
+}
+
+Attempt read_attempt(const Rows& row) {
+    Attempt attempt;
+    attempt.index = static_cast<int>(row.integer(1));
+    attempt.outcome = outcome_kind(row.text(2));
+    attempt.decision = row.text(3);
+    attempt.started = parse_time(row.text(4));
+    attempt.seconds = row.real(5);
+    attempt.worker_pid = row.integer(6);
+    attempt.approximate = row.integer(7) != 0;
+    attempt.estimate = read_estimate(row, 9);
+    attempt.peak_allocated = row.maybe_integer(15);
+    attempt.peak_reserved = row.maybe_integer(16);
+    attempt.plan = read_plan(row, static_cast<int>(attempt_columns.size()));
+    if (const auto plan = row.maybe_text(17)) attempt.plan = parse_plan(*plan, attempt.plan);
+    attempt.capacity_bytes = row.maybe_integer(18);
+    attempt.fresh_worker = row.integer(19) != 0;
+    attempt.resumed_step = row.maybe_integer(20);
+    attempt.checkpoint_step = row.maybe_integer(21);
+    attempt.device_name = row.text(22);
+    attempt.model_family = row.text(23);
+    return attempt;
+}
+
+Failure read_failure(const Rows& row, int first) {
+    Failure failure;
+    const auto kind = failure_kind(row.text_view(first));
+    if (!kind) {
+        std::string names;
+        for (const std::string_view name : failure_kind_names) names += (names.empty() ? "one of " : ", ") + std::string{name};
+        row.refuse(first, names);
+    }
+    failure.kind = *kind;
+    failure.cause = oom_cause(row.text(first + 1));
+    failure.evidence = row.text(first + 2);
+    failure.message = row.text(first + 3);
+    failure.type = row.text(first + 4);
+    failure.code = row.maybe_integer(first + 5);
+    if (const auto number = row.maybe_integer(first + 6)) failure.signal = static_cast<int>(*number);
+    if (const auto status = row.maybe_integer(first + 7)) failure.exit_status = static_cast<int>(*status);
+    failure.where = row.text(first + 8);
+    failure.traceback = row.text(first + 9);
+    failure.requested_bytes = row.maybe_integer(first + 10);
+    failure.memory = read_memory(row, first + 11);
+    return failure;
+}
+
+const char* attempts_query(WholeAttempts which) {
+    const auto made = [](const char* more) {
+        std::string names;
+        each_attempt_column([&](std::string_view name) { names += (names.empty() ? "a." : ", a.") + std::string{name}; });
+        return "SELECT " + names + " FROM hpo_attempts a WHERE a.trial_id BETWEEN ?1 AND ?2 " + more + " ORDER BY a.trial_id, a.attempt";
+    };
+    static const std::string all = made("");
+    static const std::string failed = made("AND EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id)");
+    return (which == WholeAttempts::all ? all : failed).c_str();
+}
+
+void read_attempts(Connection& connection, std::int64_t study_id, std::span<Trial> trials, DistributionCache& distributions,
+                   WholeAttempts which) {
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    const bool all = which == WholeAttempts::all;
+    each_row(connection, study_id, trials, "hpo_attempts", attempts_query(which), [&](Trial& trial, const Rows& row) {
+        Attempt& attempt = trial.attempts.emplace_back(read_attempt(row));
+        if (const auto params = row.maybe_text(8))
+            attempt.changed_params = parse_params(connection.place() + "hpo_attempts", *params, distributions);
+    });
+    each_row(connection, study_id, trials, "hpo_failures",
+             "SELECT trial_id, attempt, kind, cause, evidence, message, exception_type, cuda_error_code, signal, exit_status, phase, "
+             "traceback, requested_bytes, allocated_bytes, reserved_bytes, free_bytes, capacity_bytes, limit_bytes, peak_allocated_bytes, "
+             "peak_reserved_bytes, neighbours FROM hpo_failures WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id, attempt",
+             [](Trial& trial, const Rows& row) {
+                 if (Attempt* attempt = attempt_of(trial, row.integer(1))) attempt->failure = read_failure(row, 2);
+             });
+    each_row(connection, study_id, trials, "hpo_memory",
+             all ? "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "
+                   "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM hpo_memory m "
+                   "WHERE m.trial_id BETWEEN ?1 AND ?2 ORDER BY m.trial_id, m.mark_id"
+                 : "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "
+                   "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM hpo_memory m "
+                   "WHERE m.trial_id BETWEEN ?1 AND ?2 AND EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = m.trial_id) "
+                   "ORDER BY m.trial_id, m.mark_id",
+             [&](Trial& trial, const Rows& row) {
+                 if (Attempt* attempt = attempt_of(trial, row.integer(1)))
+                     attempt->memory.push_back({row.text(2), row.real(3).value_or(unknown), row.maybe_integer(4), read_memory(row, 5)});
+             });
+}
+
+void read_attempt_reports(Connection& connection, std::int64_t study_id, std::span<Trial> trials) {
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    each_row(connection, study_id, trials, "hpo_attempt_reports",
+             "SELECT trial_id, attempt, step, value FROM hpo_attempt_reports WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id, attempt, "
+             "step",
+             [&](Trial& trial, const Rows& row) {
+                 if (Attempt* attempt = attempt_of(trial, row.integer(1))) attempt->reports[row.integer(2)] = row.real(3).value_or(unknown);
+             });
+}
+
+void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::span<Trial> trials, DistributionCache& distributions) {
+    read_attempts(connection, study_id, trials, distributions, WholeAttempts::of_trials_with_failures);
+    std::map<std::string, ExecutionPlan, std::less<>> plans;  // by their text, because many attempts have the same plan
+    constexpr std::size_t most_plans = 10'000;
+    const auto plan_of = [&](std::string_view text) {
+        if (const auto known = plans.find(text); known != plans.end()) return known->second;
+        if (plans.size() > most_plans) plans.clear();
+        return plans.emplace(text, parse_plan(text, {})).first->second;
+    };
+    each_row(connection, study_id, trials, "hpo_attempts",
+             "SELECT a.trial_id, a.attempt, a.outcome, a.seconds, a.worker_pid, a.predicted_bytes, a.estimate_source, "
+             "a.peak_allocated_bytes, a.peak_reserved_bytes, a.capacity_bytes, a.plan_json, a.device_name FROM hpo_attempts a "
+             "WHERE a.trial_id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id) "
+             "ORDER BY a.trial_id, a.attempt",
+             [&](Trial& trial, const Rows& row) {
+                 Attempt& attempt = trial.attempts.emplace_back();
+                 attempt.index = static_cast<int>(row.integer(1));
+                 attempt.outcome = outcome_kind(row.text_view(2));
+                 attempt.seconds = row.real(3);
+                 attempt.worker_pid = row.integer(4);
+                 if (!row.is_null(6)) {
+                     Estimate& estimate = attempt.estimate.emplace();
+                     estimate.need = row.maybe_integer(5);
+                     estimate.source = row.text(6);
+                 }
+                 attempt.peak_allocated = row.maybe_integer(7);
+                 attempt.peak_reserved = row.maybe_integer(8);
+                 attempt.capacity_bytes = row.maybe_integer(9);
+                 if (!row.is_null(10)) attempt.plan = plan_of(row.text_view(10));
+                 attempt.device_name = row.text(11);
+             });
+    static_assert(least_held == 1048576, "the number in the statement");
+    each_row(connection, study_id, trials, "hpo_memory",
+             "SELECT m.trial_id, m.attempt, m.allocated_bytes, m.capacity_bytes, m.name FROM hpo_memory m "
+             "WHERE m.trial_id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = m.trial_id) "
+             "AND (m.name = 'trial_start' OR (m.name = 'end' AND m.allocated_bytes > 1048576)) ORDER BY m.trial_id, m.attempt",
+             [&](Trial& trial, const Rows& row) {
+                 Attempt* attempt = attempt_of(trial, row.integer(1));
+                 if (!attempt) return;
+                 MemoryMark& mark = attempt->memory.emplace_back();
+                 mark.name = row.text(4);
+                 mark.reading.allocated = row.maybe_integer(2);
+                 mark.reading.capacity = row.maybe_integer(3);
+             });
+}
+
+std::vector<Rejection> read_rejections(Connection& connection, std::int64_t study_id, DistributionCache& distributions) {
+    std::vector<Rejection> rejections;
+    Rows row = connection.query(
+        "SELECT rejected_at, reason, violation, params, predicted_bytes, comfort_bytes, estimate_source, estimate_confidence, "
+        "estimate_cap_bytes, estimate_parts, plan_json, capacity_bytes FROM hpo_rejections WHERE study_id = ?1 ORDER BY rejection_id",
+        study_id);
+    while (row.next()) {
+        Rejection& rejection = rejections.emplace_back();
+        rejection.at = parse_time(row.text(0)).value_or(Time{});
+        rejection.reason = row.text(1);
+        rejection.violation = row.real(2).value_or(std::numeric_limits<double>::quiet_NaN());
+        rejection.params = parse_params(connection.place() + "hpo_rejections", row.text(3), distributions);
+        rejection.estimate = read_estimate(row, 4);
+        if (const auto plan = row.maybe_text(10)) rejection.plan = parse_plan(*plan, {});
+        rejection.capacity_bytes = row.maybe_integer(11);
+    }
+    return rejections;
+}
+
+}  // namespace hpo::store::sqlite

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/worker/supervisor/pool.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "hpo/base/error.hpp"
+#include "hpo/base/process_identity.hpp"
+#include "hpo/core/device_word.hpp"
+#include "hpo/worker/supervisor/attempt_end.hpp"
+#include "hpo/worker/supervisor/metered_account.hpp"
+#include "hpo/worker/supervisor/oom_killer.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+Pool::Pool(PoolConfig config)
+    : config_{std::move(config)},
+      slots_(std::max<std::size_t>(config_.workers, 1)),
+      xids_{config_.xids ? config_.xids : xids_of_card(config_)} {
+    if (config_.device_budget_bytes && is_cpu(config_.device)) {
+        metered_.emplace(make_metered_device(config_.account_folder, *config_.device_budget_bytes));
+    }
+    slots_[0].worker = start_worker(environment_of(ExecutionPlan{.device = config_.device}), 0);
+    slots_[0].environment = environment_of(ExecutionPlan{.device = config_.device});
+    run_until(loop_, 2 * config_.start_timeout, [&] { return info_.has_value() || !slots_[0].worker; });
+    if (info_) return;
+    dismiss_all();
+    throw cannot_start(config_.trainer, latest_death_);
+}
+
+void Pool::submit(const Job& job, ExecutorEvents& events) {
+    Environment environment = environment_of(job.plan);
+    if (job.blocks_launches) set_variable(environment, "CUDA_LAUNCH_BLOCKING", "1");
+    WorkerSlot* const chosen = choose_slot(slots_, job, environment);
+    if (!chosen) throw Error{Errc::usage, "pool: no free slot for trial " + std::to_string(job.trial)};
+    WorkerSlot& slot = *chosen;
+    for (WorkerSlot& other : slots_) {  // an idle worker holds a GPU context that no attempt's prediction counts
+        if (!is_cpu(config_.device) && &other != &slot && other.idle()) dismiss(other);
+    }
+    try {
+        if (slot.worker && (job.fresh_worker || slot.leaving || slot.environment != environment)) dismiss(slot);
+        await_release();
+        if (!slot.worker) slot.worker = start_worker(environment, static_cast<std::size_t>(&slot - slots_.data()));
+    } catch (const Error& error) {
+        AttemptOutcome outcome;
+        outcome.failure = Failure{.kind = FailureKind::lost_worker, .message = error.what()};
+        events.on_end(job.trial, std::move(outcome));
+        return;
+    }
+    slot.environment = std::move(environment);
+    slot.last_trial = job.trial;
+    ++slot.attempts;
+    xids_.look(running_attempts());
+    slot.running =
+        Running{.trial = job.trial, .oom_kills_before = oom_kills(), .xids_before = xids_.now(), .most_seconds = job.most_seconds};
+    slot.running->prunes_itself = job.prunes_itself;
+    slot.worker->log().begin_attempt();
+    if (job.saved_model.empty()) slot.worker->send(RunJob{trainer_job(job)});
+    else slot.worker->send(EvaluateModel{trainer_job(job)});
+}
+
+void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
+    loop_.restart();
+    loop_.poll();
+    excuse_pause(slots_, std::exchange(looked_, {}).seconds());
+    if (deliver(events)) return;
+    end_overdue();
+    dismiss_leaving();
+    const Stopwatch waited;
+    run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return shared_loop_->undelivered > 0; });
+    excuse_pause(slots_, waited.seconds() - timeout_seconds);  // this process may have been stopped meanwhile
+    looked_ = {};
+    deliver(events);
+}
+
+void Pool::interrupt() {
+    for (WorkerSlot& slot : slots_) {
+        if (!slot.running) continue;
+        slot.running->interrupted = true;
+        ask_to_stop(slot);
+    }
+}
+
+MemoryQuestions::Told Pool::trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& file) {
+    TrainerJob job = unlimited_job(params, plan);
+    job.trace_file = std::filesystem::absolute(file).string();
+    return questions_.predict(job, PeakSource::dry_run, Asker{*this});
+}
+
+CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& plan, std::optional<std::chrono::milliseconds> timeout) {
+    Reply reply = ask(AskCheck{trainer_job(Job{.params = params, .plan = plan}), config_.question_memory_bytes},
+                      timeout.value_or(config_.check_timeout));
+    if (timeout && reply.late) return {.in_time = false};
+    if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + reply.silence};
+    if (reply.answer->no_memory) return {.no_memory = true};
+    if (reply.answer->error) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + *reply.answer->error};
+    return {
+        .problems = std::move(reply.answer->problems), .remarks = std::move(reply.answer->remarks), .held_bytes = reply.answer->held_bytes};
+}
+
+std::vector<DeviceFinding> Pool::measure() {
+    Reply reply = ask(AskMeasure{trainer_job(Job{.params = {}, .plan = {.device = config_.device}})}, config_.check_timeout);
+    if (reply.answer && !reply.answer->error) return std::move(reply.answer->findings);
+    throw Error{Errc::plugin, reply.answer ? *reply.answer->error : "trainer " + config_.trainer + ": measure: " + reply.silence};
+}
+
+std::shared_ptr<RemoteWorker> Pool::start_worker(Environment environment, std::size_t number) {
+    const auto log =
+        config_.log_folder.empty() ? std::filesystem::path{} : config_.log_folder / ("worker-" + std::to_string(number) + ".log");
+    auto worker = RemoteWorker::start(loop_, *this, worker_process(config_, std::move(environment)), log);
+    worker->expect(config_.start_timeout, "trainer " + config_.trainer + ": no word from its worker within " +
+                                              seconds_text(config_.start_timeout) +
+                                              " of its start: the plugin's library, constructor or info() takes longer or hangs");
+    return worker;
+}
+
+TrainerJob Pool::trainer_job(const Job& job) const {
+    TrainerJob result = worker::trainer_job(config_, *info_, job);
+    if (metered_ && is_cpu(job.plan.device)) result.metered_device = metered_->file().string();
+    return result;
+}
+
+TrainerJob Pool::unlimited_job(const ParamSet& params, const ExecutionPlan& plan) const {
+    TrainerJob job = worker::trainer_job(config_, *info_, Job{.params = params, .plan = plan});
+    job.plan.cap_bytes.reset();
+    return job;
+}
+
+void Pool::dismiss(WorkerSlot& slot) {
+    gone_.push_back(slot.worker->pid());
+    slot.worker->dismiss();
+    slot.worker.reset();
+    slot.attempts = 0;
+    slot.leaving = false;
+    if (metered_) metered_->reclaim_dead();
+}
+
+void Pool::await_release() {
+    const std::vector<std::int64_t> gone = std::exchange(gone_, {});
+    if (is_cpu(config_.device) || gone.empty()) return;
+    run_until(loop_, config_.release_timeout, [&] {
+        const auto card = card_occupancy(config_);
+        return !card ||
+               std::ranges::none_of(card->processes, [&](const auto& each) { return std::ranges::find(gone, each.pid) != gone.end(); });
+    });
+}
+
+void Pool::dismiss_leaving() {
+    for (WorkerSlot& slot : slots_) {
+        if (slot.worker && slot.leaving && !slot.running) dismiss(slot);
+    }
+}
+
+void Pool::dismiss_all() {
+    for (WorkerSlot& slot : slots_) {
+        if (slot.worker) dismiss(slot);
+    }
+    for (std::shared_ptr<RemoteWorker>* const kept : {&question_worker_, &card_worker_}) {
+        if (*kept) std::exchange(*kept, nullptr)->dismiss();
+    }
+}
+
+std::shared_ptr<RemoteWorker> Pool::idle_worker() {
+    for (WorkerSlot& slot : slots_) {
+        if (slot.idle()) return slot.worker;
+    }
+    if (!question_worker_) question_worker_ = start_worker(environment_of(ExecutionPlan{.device = config_.device}), slots_.size());
+    return question_worker_;
+}
+
+std::shared_ptr<RemoteWorker> Pool::worker_for(const AskPeak& question) {
+    if (question.source != PeakSource::virtual_card) return idle_worker();
+    if (!card_worker_) {
+        const ExecutionPlan plan{.device = device_inside(config_.device)};
+        card_worker_ = start_worker(worker_environment(config_.virtual_card->environment, plan, config_.threads), slots_.size() + 1);
+    }
+    return card_worker_;
+}
+
+void Pool::ask_to_stop(WorkerSlot& slot) {
+    if (std::exchange(slot.running->stop_asked, true)) return;
+    slot.worker->send(Stop{});
+    slot.worker->hurry({config_.stop_grace, config_.kill_grace});
+}
+
+void Pool::end_overdue() {
+    const auto is_over = [](double seconds, const std::optional<std::chrono::milliseconds>& most) {
+        return most && seconds * 1000 > static_cast<double>(most->count());
+    };
+    for (WorkerSlot& slot : slots_) {
+        if (!slot.running || !slot.worker || !slot.running->overdue.empty()) continue;
+        Running& running = *slot.running;
+        auto most = config_.attempt_time;
+        if (running.most_seconds) {
+            const std::chrono::milliseconds own{static_cast<std::int64_t>(*running.most_seconds * 1000)};
+            most = most ? std::min(*most, own) : own;
+        }
+        if (is_over(running.heard.seconds() - running.excused_silence, config_.silence_time)) {
+            running.overdue = "its worker said nothing for " + seconds_text(*config_.silence_time);
+            constexpr char stopped = 'T';
+            if (const auto process = process_state(slot.worker->pid()); process && process->state == stopped)
+                running.overdue += "; a signal had stopped it";
+            slot.worker->end(running.overdue);  // who does not speak does not listen either
+        } else if (is_over(running.watch.seconds() - running.excused_seconds, most)) {
+            running.overdue = "it took longer than the " + seconds_text(*most) + " that an attempt may take";
+            ask_to_stop(slot);
+        }
+    }
+}
+
+bool Pool::let_go(const std::shared_ptr<RemoteWorker>& worker) {
+    if (WorkerSlot* slot = slot_of(slots_, *worker)) dismiss(*slot);
+    else if (worker == question_worker_) std::exchange(question_worker_, nullptr)->dismiss();
+    else if (worker == card_worker_) std::exchange(card_worker_, nullptr)->dismiss();
+    else return false;
+    return true;
+}
+
+}  // namespace hpo::worker::supervisor
