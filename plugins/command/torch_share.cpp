@@ -37,7 +37,7 @@ std::optional<LibTorchVersion> ask_for_torch(const std::string& interpreter, con
     const hpo::worker::Descriptor write{ends[1]};
     const hpo::worker::Descriptor null{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
     try {
-        using hpo::worker::supervisor::Process;
+        using hpo::worker::Process;
         Process process = Process::start({.program = interpreter,
                                           .arguments = {"-c", "import importlib.metadata as m; print(m.version('torch'), flush=True)"},
                                           .environment = environment,
@@ -71,7 +71,7 @@ std::optional<std::string> settings_of(const Environment& environment) {
 
 std::optional<std::int64_t> card_bytes(const Environment& environment) {
     const auto card = first_card(environment);
-    return card ? std::optional{hpo::worker::supervisor::driver()->occupancy(*card).capacity_bytes} : std::nullopt;
+    return card ? std::optional{hpo::worker::driver()->occupancy(*card).capacity_bytes} : std::nullopt;
 }
 
 bool is_python(const std::string& program) {

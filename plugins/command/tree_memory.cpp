@@ -94,7 +94,7 @@ std::vector<pid_t> process_tree(pid_t root) {
 }
 
 std::optional<hpo::device::NvidiaDevice> first_card(const hpo::worker::Environment& environment) {
-    const auto& driver = hpo::worker::supervisor::driver();
+    const auto& driver = hpo::worker::driver();
     return driver ? hpo::device::card_of("cuda:0", driver->devices(), hpo::worker::card_selection(environment)) : std::nullopt;
 }
 
@@ -137,7 +137,7 @@ std::optional<TreeMemory::Look> TreeMemory::now() {
     if (host_) return on_host(tree);
     if (!card_) return std::nullopt;
     std::optional<Look> look;
-    for (const auto& process : hpo::worker::supervisor::driver()->occupancy(*card_).processes) {
+    for (const auto& process : hpo::worker::driver()->occupancy(*card_).processes) {
         if (std::find(tree.begin(), tree.end(), static_cast<pid_t>(process.pid)) == tree.end()) continue;
         if (!look) look.emplace();
         look->most = look->bytes += process.bytes;

@@ -25,10 +25,6 @@ namespace hpo {
 /// As parse_bytes, but throws an Error that names the place.
 [[nodiscard]] std::int64_t require_bytes(std::string_view place, std::string_view text);
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline std::string format_bytes(std::int64_t bytes) {
     static constexpr std::array<const char*, 5> units{"bytes", "KiB", "MiB", "GiB", "TiB"};
     double value = std::fabs(static_cast<double>(bytes));

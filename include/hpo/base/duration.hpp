@@ -15,10 +15,6 @@ inline constexpr double longest_duration_seconds = 366.0 * 24 * 3600;
 /// "2h", "90min", "1h30min", "45s", "500ms", or seconds. Returns nullopt for any other text.
 [[nodiscard]] std::optional<double> parse_duration_seconds(std::string_view text);
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline std::optional<double> parse_duration_seconds(std::string_view text) {
     double seconds = 0;
     if (text.empty()) return std::nullopt;

@@ -77,10 +77,6 @@ private:
     return Error{Errc::bad_value, text + "got " + std::string{got} + "; expected " + std::string{expected}};
 }
 
-}  // namespace hpo
-
-namespace hpo {
-
 namespace error_detail {
 
 /// The optimal string alignment distance.

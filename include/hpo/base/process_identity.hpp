@@ -57,10 +57,6 @@ struct ProcessIdentity {
 
 [[nodiscard]] inline ProcessIdentity this_process() { return identify_process(::getpid()).value_or(ProcessIdentity{::getpid(), 0}); }
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline ProcessAnswer ask_about_process(std::int64_t pid) {
     // If /proc hides other users' processes (hidepid), a signal still shows whether the process exists. It does not show when it began.
     const auto says_missing = [pid] {

@@ -114,10 +114,6 @@ template <class T>
 /// "float [1e-05, 0.1] log", "int [8, 64] step 8", "one of 8, 16, 32".
 [[nodiscard]] std::string describe(const Distribution& distribution);
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline Distribution checked(std::string_view place, Distribution distribution) {
     const auto refuse = [&](const std::string& got, const char* expected) { throw bad_value(place, got, expected); };
     if (auto* real = get_if<FloatDistribution>(&distribution)) {

@@ -73,10 +73,6 @@ private:
 /// {"x": 0.5, "model": "base"}
 [[nodiscard]] std::string json_text(const ParamSet& params);
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline const Param* ParamSet::find(std::string_view name) const noexcept {
     for (const Param& param : params_) {
         if (param.name == name) return &param;

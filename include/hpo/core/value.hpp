@@ -94,10 +94,6 @@ template <class T, class Kinds>
 /// The value as a person reads it: as json_text, but texts have no quotes.
 [[nodiscard]] std::string display_text(const Value& value);
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline std::string number_text(double value) {
     if (std::isnan(value)) return "NaN";
     if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";

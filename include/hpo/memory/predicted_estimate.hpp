@@ -47,10 +47,6 @@ inline constexpr const char* uncertainty_part = "uncertainty";
 /// confidence is 0.9, because an uncertainty bounds the error of nine configurations in ten.
 [[nodiscard]] Estimate predicted_estimate(const PeakPrediction& prediction, double margin);
 
-}  // namespace hpo::memory
-
-namespace hpo::memory {
-
 inline std::int64_t bytes_of_part(const Estimate& estimate, std::string_view name) {
     std::int64_t bytes = 0;
     for (const EstimatePart& part : estimate.parts) bytes += part.name == name ? part.bytes : 0;

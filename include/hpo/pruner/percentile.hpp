@@ -56,10 +56,6 @@ private:
 
 static_assert(Pruner<Percentile> && Configurable<Percentile>);
 
-}  // namespace hpo::pruner
-
-namespace hpo::pruner {
-
 inline std::optional<double> percentile_of(const std::vector<double>& values, double percentile) {
     const std::vector<std::size_t> order = ascending_order(values);
     if (order.empty()) return std::nullopt;

@@ -59,10 +59,6 @@ struct KnownRung {
 /// are left out have their defaults. Throws Error for a rung that is unknown or named twice, and for a wrong argument.
 [[nodiscard]] std::vector<AnyRung> parse_rungs(std::string_view text);
 
-}  // namespace hpo::recovery
-
-namespace hpo::recovery {
-
 namespace detail {
 
 struct AnyArgument {

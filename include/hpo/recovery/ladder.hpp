@@ -74,10 +74,6 @@ private:
 static_assert(RecoveryPolicy<Ladder<>> && Configurable<Ladder<>>);
 static_assert(RecoveryPolicy<Ladder<ShrinkMicroBatch, FreshWorker>>);
 
-}  // namespace hpo::recovery
-
-namespace hpo::recovery {
-
 inline Recovery climb(std::span<const AnyRung> rungs, const FailedAttempt& failed) {
     constexpr std::int64_t least_tries = 3;
     const FailureClass failures = FailureClass::of(failed.failure);

@@ -64,10 +64,6 @@ private:
 
 static_assert(RecoveryPolicy<ShrinkMicroBatch> && Configurable<ShrinkMicroBatch> && RecoveryRung<ShrinkMicroBatch>);
 
-}  // namespace hpo::recovery
-
-namespace hpo::recovery {
-
 inline ShrinkMicroBatch::ShrinkMicroBatch(Config config) : config_{config} {
     if (config.min_micro_batch < 1) throw bad_value("min_micro_batch", std::to_string(config.min_micro_batch), "at least 1");
     if (config.crash_retries < 0) throw bad_value("crash_retries", std::to_string(config.crash_retries), "0 or more");

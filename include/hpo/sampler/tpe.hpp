@@ -82,10 +82,6 @@ private:
 
 static_assert(JointSampler<Tpe> && Configurable<Tpe>);
 
-}  // namespace hpo::sampler
-
-namespace hpo::sampler {
-
 inline Tpe::Tpe(Config config) : config_{config} {
     if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
     if (config.ei_candidates < 1) throw bad_value("ei_candidates", std::to_string(config.ei_candidates), "1 or more");

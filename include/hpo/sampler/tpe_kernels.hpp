@@ -77,10 +77,6 @@ private:
     double log_other_ = 0;
 };
 
-}  // namespace hpo::sampler
-
-namespace hpo::sampler {
-
 inline void TpeKernels::add_log_density(std::span<const double> points, std::span<double> terms) const {
     const std::size_t kernels = terms.size() / points.size();
     std::vector<double> known;  // values repeat on grids and among choices

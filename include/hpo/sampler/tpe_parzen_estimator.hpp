@@ -44,10 +44,6 @@ private:
     std::vector<TpeKernels> kernels_;  ///< by axis
 };
 
-}  // namespace hpo::sampler
-
-namespace hpo::sampler {
-
 inline TpeParzenEstimator::TpeParzenEstimator(const std::vector<TpeAxis>& axes, const std::vector<std::vector<double>>& columns,
                                               std::size_t observations, double prior_weight) {
     log_weights_.reserve(observations + 1);

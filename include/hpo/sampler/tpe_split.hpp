@@ -28,10 +28,6 @@ struct TpeSplit {
 /// and rejections, by total violation. A NaN value is the worst. If a rule changed a trial's parameters, those of its last attempt count.
 [[nodiscard]] TpeSplit tpe_split(const History& history, std::int64_t number, double gamma);
 
-}  // namespace hpo::sampler
-
-namespace hpo::sampler {
-
 inline bool tpe_observes(const Trial& trial) {
     switch (trial.state) {
         case TrialState::complete:

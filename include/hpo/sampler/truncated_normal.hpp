@@ -28,10 +28,6 @@ inline constexpr double log_sqrt_two_pi = 0.91893853320467274178;
 /// The q-quantile, 0 <= q < 1, of a standard normal restricted to [a, b], a < b.
 [[nodiscard]] double truncated_normal_quantile(double q, double a, double b);
 
-}  // namespace hpo::sampler
-
-namespace hpo::sampler {
-
 inline double log_normal_cdf(double x) {
     if (x > 6) return std::log1p(-0.5 * std::erfc(x / std::numbers::sqrt2));
     if (x > -30) return std::log(0.5 * std::erfc(-x / std::numbers::sqrt2));

@@ -15,10 +15,6 @@ namespace hpo::sampler {
 /// least one value.
 [[nodiscard]] double draw_uniform(const Distribution& distribution, const Narrowing& within, Rng& rng);
 
-}  // namespace hpo::sampler
-
-namespace hpo::sampler {
-
 inline double draw_uniform(const Distribution& distribution, const Narrowing& within, Rng& rng) {
     if (const auto* real = get_if<FloatDistribution>(&distribution)) {
         const double low = std::max(real->low, within.low);

@@ -27,10 +27,6 @@ struct Narrowing {
 /// draws among `allowed`.
 [[nodiscard]] std::optional<Distribution> narrowed(const Distribution& distribution, const Narrowing& within);
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline bool Narrowing::admits(double internal) const {
     // A grid point and a bound that a person wrote may be the same number and still differ in the last bit.
     if (allowed.empty()) return internal >= low - 1e-12 * std::fabs(low) && internal <= high + 1e-12 * std::fabs(high);

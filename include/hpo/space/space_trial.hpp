@@ -90,10 +90,6 @@ private:
 /// A search space: a function that asks a trial for its parameters. Its questions may depend only on the trial.
 using Space = std::function<void(SpaceTrial&)>;
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline void require_parameter_name(std::string_view name) {
     if (name.empty()) throw bad_value("parameter", "an empty name", "a name");
     if (is_plain_text(name)) return;

@@ -116,10 +116,6 @@ private:
     std::map<std::pair<std::int64_t, int>, std::string> logs_;  ///< by trial id and attempt
 };
 
-}  // namespace hpo::store
-
-namespace hpo::store {
-
 inline Study InMemory::open_study(const std::string& name, std::span<const Direction> directions, Open mode) {
     std::vector<std::string> names;
     for (Kept& kept : studies_) {

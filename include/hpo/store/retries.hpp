@@ -63,10 +63,6 @@ inline constexpr std::string_view retry_history_attribute = "retry_history";
 /// and attributes of the lost trial, and its reports up to `last_kept`. The caller sets number, id and state.
 [[nodiscard]] Trial retry_of(const Trial& lost, std::optional<std::int64_t> last_kept);
 
-}  // namespace hpo
-
-namespace hpo {
-
 inline std::vector<std::int64_t> trial_numbers(std::string_view json) {
     std::vector<std::int64_t> numbers;
     if (json.size() < 2 || json.front() != '[' || json.back() != ']') return numbers;

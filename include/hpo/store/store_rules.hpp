@@ -64,10 +64,6 @@ inline void mark_lost(Attempt& attempt, const Run& run) {
     attempt.failure = lost_failure(run);
 }
 
-}  // namespace hpo::store
-
-namespace hpo::store {
-
 inline void require_same_directions(std::string_view place, const Study& study, std::span<const Direction> asked) {
     if (asked.empty() || std::equal(asked.begin(), asked.end(), study.directions.begin(), study.directions.end())) return;
     const auto words = [](std::span<const Direction> directions) {

@@ -22,7 +22,7 @@
 #include "hpo/torch/model.hpp"
 #include "hpo/torch/training/batch_rules.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 class TrainingStep;
 }
 

@@ -159,10 +159,6 @@ private:
     std::optional<Stopwatch> since_refusal_;  ///< runs since the store last had no trial to begin
 };
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 /// Throws bad_value, before the study is made, for a number of trials that cannot be meant.
 [[nodiscard]] inline const TuneOptions& checked(const TuneOptions& options) {
     const auto require = [](const char* name, std::int64_t value, std::int64_t least) {

@@ -31,10 +31,6 @@ inline constexpr std::int64_t most_equal_failures = 3;
 /// which runs in any case. O(trials).
 [[nodiscard]] bool may_be_exhausted(std::span<const Trial> trials);
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 inline std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials,
                                               const std::function<bool(const Failure&)>& counts) {
     std::map<std::string, std::int64_t> failures;  // by signature

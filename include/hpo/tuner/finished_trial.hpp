@@ -22,10 +22,6 @@ namespace hpo::tuner {
 /// - the parts of estimates, except those by which guards count errors (memory::tells_error)
 void drop_details(Trial& finished);
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 /// Clears a text or a list and frees its memory. An assignment of an empty one would keep the memory.
 inline void free_all(auto& container) {
     container.clear();

@@ -93,10 +93,6 @@ private:
     Function function_;
 };
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 inline bool RunningJob::report(std::int64_t step, double value) {
     try {
         stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value, .is_last = step == last_step_}) || stopped_;

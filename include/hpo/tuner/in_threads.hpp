@@ -91,10 +91,6 @@ private:
     bool interrupted_ = false;
 };
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 inline void InThreads::submit(const Job& job, ExecutorEvents& events) {
     if (running_.empty()) {  // an earlier stop does not concern new jobs
         const std::lock_guard lock{mutex_};

@@ -155,10 +155,6 @@ private:
     bool told_of_others_ = false;           ///< that they run the missing trials
 };
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 inline Attempt continued(const Attempt& last, std::optional<std::int64_t> step) {
     Attempt attempt;
     attempt.plan = last.plan;

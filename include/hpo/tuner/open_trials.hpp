@@ -104,10 +104,6 @@ private:
     EnqueuedValues enqueued_;
 };
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 inline std::vector<std::int64_t> OpenTrials::numbers() const {
     std::vector<std::int64_t> all;
     for (const auto& [number, trial] : open_) all.push_back(number);

@@ -25,10 +25,6 @@ namespace hpo::tuner {
 /// used memory that its process held before or after it. The smaller difference counts.
 [[nodiscard]] std::optional<std::string> prediction_miss(const Attempt& attempt);
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 inline std::optional<std::string> prediction_miss(const Attempt& attempt) {
     constexpr double tolerance = 0.1;
     // A GPU's memory is taken in segments of up to 20 MiB. Where one more or less was taken says nothing.

@@ -66,10 +66,6 @@ private:
     std::map<std::int64_t, Replay> running_;
 };
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 inline void Replays::see(const Trial& trial, const Attempt& attempt, const Executor& executor, std::optional<std::int64_t> reserved) {
     if (!attempt.failure || attempt.failure->kind != FailureKind::cuda_sticky || !executor.can_block_launches()) return;
     if (!seen_.insert(signature(*attempt.failure)).second) return;

@@ -116,10 +116,6 @@ void explain(Attempt& attempt, std::optional<std::int64_t> capacity_bytes);
 /// Adds the user attributes that readers of the field's older tools look for.
 void add_source_attributes(Trial& trial);
 
-}  // namespace hpo::tuner
-
-namespace hpo::tuner {
-
 inline double memory_violation(const Failure& failure, std::optional<std::int64_t> capacity_bytes) {
     constexpr double least = 1e-6;
     const auto capacity = failure.memory.limit ? failure.memory.limit : failure.memory.capacity ? failure.memory.capacity : capacity_bytes;

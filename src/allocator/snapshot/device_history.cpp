@@ -10,7 +10,7 @@
 #include "hpo/allocator/snapshot/earlier_layout.hpp"
 #include "hpo/allocator/snapshot/event_sorter.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 DeviceHistory device_history(const Snapshot& snapshot, int device, const AllocatorSettings& settings) {
     return EarlierLayout{EventSorter{snapshot, device}.sort(), snapshot.events_of(device), settings}.lay_out();
@@ -45,4 +45,4 @@ AllocationTrace requested_trace(const DeviceHistory& history, std::span<const st
     return trace;
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

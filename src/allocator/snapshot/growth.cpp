@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 std::vector<TracedStep> traced_steps(const AllocationTrace& trace) {
     std::vector<TracedStep> steps;
@@ -69,4 +69,4 @@ std::vector<GrowingScope> growing_scopes(const AllocationTrace& trace, const std
     return found;
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 namespace pickle_code {
 // The instructions of plain data, as Python's module pickletools lists them.
@@ -284,4 +284,4 @@ Error PickleReader::damaged(const std::string& what) const {
     return {Errc::bad_value, place_ + ": byte " + std::to_string(at_) + ": damaged pickle: " + what};
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

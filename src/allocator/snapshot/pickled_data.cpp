@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 std::optional<std::int64_t> PickledData::integer(PickleValue value) const {
     using Kind = PickleValue::Kind;
@@ -62,4 +62,4 @@ std::optional<PickleValue> PickledData::find(PickleValue in, std::string_view ke
     return std::nullopt;
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

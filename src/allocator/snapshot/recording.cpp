@@ -19,7 +19,7 @@
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/base/error.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 namespace detail {
 
@@ -136,4 +136,4 @@ Recording recording_of(Snapshot snapshot, const std::string& name, const Recordi
     return recording;
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

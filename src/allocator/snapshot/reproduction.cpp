@@ -11,7 +11,7 @@
 
 #include "hpo/allocator/caching_allocator.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 namespace detail {
 
@@ -147,4 +147,4 @@ std::vector<std::size_t> refused_at_capacity(const DeviceHistory& history, const
     return refused;
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

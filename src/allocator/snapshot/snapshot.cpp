@@ -18,7 +18,7 @@
 #include "hpo/allocator/snapshot/snapshot_builder.hpp"
 #include "hpo/base/error.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 bool Snapshot::has_history() const {
     return std::ranges::any_of(history, [](const std::vector<Event>& events) { return !events.empty(); });
@@ -66,4 +66,4 @@ Snapshot read_snapshot(const std::filesystem::path& file) {
     return decode_snapshot({std::move(bytes), file.string()});
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 namespace detail {
 
@@ -162,4 +162,4 @@ void describe_trace(AllocationTrace& trace, const DeviceHistory& history, const 
     if (next != annotated.end() && !stepped) enter(trace.events.size(), "step");
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -17,7 +17,7 @@
 #include "hpo/allocator/replay.hpp"
 #include "hpo/base/error.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 std::vector<std::string> usual_what_ifs(const WhatIfQuestion& question) {
     std::vector<std::string> texts{""};
@@ -110,4 +110,4 @@ std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& rows) {
     return best;
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

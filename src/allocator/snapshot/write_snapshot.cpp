@@ -18,7 +18,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/base/new_file.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// Writes plain data as a pickle of protocol 4. Texts are written once.
 class PickleText {
@@ -257,4 +257,4 @@ void write_snapshot(const std::filesystem::path& file, const AllocationTrace& tr
     output.commit();
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 std::optional<double> json_number(std::string_view json) {
     double number = 0;
@@ -42,4 +42,4 @@ bool attribute_is_set(const Attributes& attributes, std::string_view name) {
     return text && !text->empty() && *text != "false" && *text != "False" && *text != "0";
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

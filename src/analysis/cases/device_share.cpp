@@ -8,7 +8,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/failure/cause.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 std::string LargerShare::text() const {
     if (!bytes && !all) return "more than " + format_bytes(had_bytes);
@@ -38,4 +38,4 @@ bool got_larger_share(const FailureCase& entry) {
     return false;
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

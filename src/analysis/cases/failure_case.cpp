@@ -25,7 +25,7 @@
 #include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 bool FailureCase::not_run() const { return was_not_run(*trial, failure.message); }
 
@@ -48,7 +48,7 @@ bool FailureCase::only_value_is_known() const {
         {"the value nan is not acceptable", "the objective function returned nan", "the value none could not be cast to float"});
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 
@@ -175,7 +175,7 @@ std::optional<MemoryReading> start_of(const Trial& trial, const Attempt* attempt
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 std::optional<std::int64_t> peak_of(const Trial& trial) {
     std::optional<std::int64_t> peak;
@@ -249,4 +249,4 @@ std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const Told
     return all;
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

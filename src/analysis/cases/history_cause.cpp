@@ -22,7 +22,7 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<const FailureCase> cases) {
     std::map<const Trial*, bool> failed;  // value: ran out of memory because of its configuration
@@ -47,7 +47,7 @@ std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<co
     return evenly_spaced<Example>(examples, 4000);
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 
@@ -283,7 +283,7 @@ void find_silent_capacity(std::span<FailureCase> cases, std::span<const Trial> t
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 void explain_by_history(std::span<FailureCase> cases, std::span<const Trial> trials) {
     detail::find_victims(cases);
@@ -291,4 +291,4 @@ void explain_by_history(std::span<FailureCase> cases, std::span<const Trial> tri
     detail::find_silent_capacity(cases, trials);
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

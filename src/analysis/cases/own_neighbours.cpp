@@ -51,7 +51,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 OwnNeighbours::OwnNeighbours(std::span<const Trial> trials) : trials_{trials} {
     for (const Trial& trial : trials) {
@@ -104,4 +104,4 @@ std::vector<std::int64_t> OwnNeighbours::running_at_end_of(const Trial& failed) 
     return numbers;
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

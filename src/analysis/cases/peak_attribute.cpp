@@ -88,7 +88,7 @@ enum class PeakWords {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 std::optional<std::int64_t> peak_attribute(const Attributes& attributes) {
     constexpr double least = 0x1.0p20;
@@ -124,4 +124,4 @@ std::set<std::string> unread_peaks(std::span<const Trial> trials) {
     return names;
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

@@ -114,7 +114,7 @@ std::optional<TextSays> told_by(std::string_view name, std::string_view text, bo
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 bool tells_at_least(const Failure& a, const Failure& b) {
     const auto rank = [](const Failure& failure) {
@@ -148,4 +148,4 @@ std::optional<ToldFailure> told_in_attributes(const Trial& trial, OrdinaryTexts&
     return best;
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

@@ -72,7 +72,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline changes {
+namespace hpo::analysis {
 
 std::optional<Change> smallest_change(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model) {
     if (!entry.is_oom()) return std::nullopt;
@@ -87,4 +87,4 @@ std::optional<Change> smallest_change(const FailureCase& entry, const Witnesses&
     return measured ? std::optional{measured->change} : std::nullopt;
 }
 
-}  // namespace hpo::analysis::changes
+}  // namespace hpo::analysis

@@ -12,7 +12,7 @@
 
 #include "hpo/failure/cause.hpp"
 
-namespace hpo::analysis::inline changes {
+namespace hpo::analysis {
 
 Witnesses::Witnesses(std::span<const Trial* const> ran, std::span<const FailureCase> cases, DemandOrder& order) : order_{order} {
     const std::size_t most = std::max<std::size_t>(250, 5'000'000 / (cases.size() + 1));
@@ -80,4 +80,4 @@ void Witnesses::add(const Trial& trial) {
     rows_.push_back(std::move(row));
 }
 
-}  // namespace hpo::analysis::changes
+}  // namespace hpo::analysis

@@ -10,7 +10,7 @@
 #include "hpo/analysis/demand/name_words.hpp"
 #include "hpo/analysis/demand/param_names.hpp"
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 bool counts_levels(std::string_view name) {
     static constexpr auto levels = std::to_array<std::string_view>({"level", "depth", "layer", "nlayer", "block", "stage", "scale"});
@@ -74,4 +74,4 @@ bool is_plain_size(std::string_view name) {
     return last == "d_model" || last == "d_ff" || names_one_of(last, plain);
 }
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

@@ -17,7 +17,7 @@
 #include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/demand/param_names.hpp"
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 DemandModel::DemandModel(std::span<const Example> all) {
     const std::vector<Example> examples = evenly_spaced(all, 1000);
@@ -229,4 +229,4 @@ std::optional<DemandTerm> DemandModel::fit(std::span<const Example> examples, co
     return term;
 }
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

@@ -14,7 +14,7 @@
 
 #include "hpo/analysis/demand/param_names.hpp"
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 DemandOrder::DemandOrder(std::span<const Trial> trials, const DemandModel& model) {
     read_params(trials);
@@ -112,4 +112,4 @@ double DemandOrder::coordinate(std::size_t axis, const Param* param) {
     return own.direction < 0 ? -number : number;
 }
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

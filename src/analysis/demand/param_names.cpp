@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 bool is_memory_neutral(std::string_view name) {
     static constexpr std::array<std::string_view, 30> neutral{"lr",        "learning_rate", "weight_decay", "wd",       "momentum",
@@ -25,4 +25,4 @@ bool is_memory_neutral(std::string_view name) {
            last.ends_with("_noise") || last.starts_with("adam_") || last.ends_with("_clip");
 }
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

@@ -356,7 +356,7 @@ bool tells_failure(const LogEvent& event, const Failure& failure) {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline logs {
+namespace hpo::analysis {
 
 void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& match) {
     const detail::LogTrials lines = detail::trials_of_lines(log, trials);
@@ -415,4 +415,4 @@ void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& m
                                   " of an error in the program's own words, and cannot be given to one trial");
 }
 
-}  // namespace hpo::analysis::logs
+}  // namespace hpo::analysis

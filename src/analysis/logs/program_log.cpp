@@ -36,7 +36,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline logs {
+namespace hpo::analysis {
 
 void LogReader::line(std::string_view text) {
     ++log_.lines;
@@ -189,4 +189,4 @@ void LogReader::keep(LogRemark remark) {
     log_.remarks.push_back(std::move(remark));
 }
 
-}  // namespace hpo::analysis::logs
+}  // namespace hpo::analysis

@@ -89,7 +89,7 @@ bool shows_each(std::string_view line, const ParamSet& params) {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline logs {
+namespace hpo::analysis {
 
 void ParamNames::add(std::span<const Trial> trials) {
     std::vector<std::string> names;
@@ -149,4 +149,4 @@ std::vector<const Trial*> ShownTrials::in(std::string_view line) const {
     return found;
 }
 
-}  // namespace hpo::analysis::logs
+}  // namespace hpo::analysis

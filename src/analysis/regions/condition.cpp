@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace hpo::analysis::inline regions {
+namespace hpo::analysis {
 
 bool Condition::holds(const ParamSet& params) const {
     if (relation == Relation::one_of) {
@@ -34,4 +34,4 @@ std::string describe(const Region& region) {
     return text;
 }
 
-}  // namespace hpo::analysis::regions
+}  // namespace hpo::analysis

@@ -172,7 +172,7 @@ std::vector<Condition> candidate_conditions(std::span<const Example> examples) {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline regions {
+namespace hpo::analysis {
 
 std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::span<const ParamSet* const> kept, std::size_t most) {
     using detail::Bits;
@@ -286,4 +286,4 @@ std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std:
     return regions;
 }
 
-}  // namespace hpo::analysis::regions
+}  // namespace hpo::analysis

@@ -15,7 +15,7 @@
 #include "hpo/analysis/demand/demand.hpp"
 #include "hpo/analysis/demand/name_words.hpp"
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 double fisher_probability(const RegionCounts& counts) {
     const auto log_choose = [](std::size_t n, std::size_t k) {
@@ -103,4 +103,4 @@ std::optional<FailureRegion> failure_region(std::span<const Example> examples, d
     return best;
 }
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

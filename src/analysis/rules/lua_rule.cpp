@@ -53,7 +53,7 @@ std::string best_trials_text(std::span<const std::int64_t> numbers) {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch, const WaitRecord& waits) {
     if (causes.empty()) return {};
@@ -110,4 +110,4 @@ std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause
     return text + (returned.empty() ? "\nreturn {}\n" : "\nreturn { " + returned + " }\n");
 }
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

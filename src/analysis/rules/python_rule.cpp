@@ -47,7 +47,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 std::string python_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes) {
     if (causes.empty()) return {};
@@ -93,4 +93,4 @@ std::string python_rule(std::span<const OomRegion> regions, const std::set<OomCa
     return text;
 }
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 std::optional<SafeRegion> safe_region(std::span<const Example> examples) {
     constexpr std::size_t most_conditions = 4;
@@ -61,4 +61,4 @@ std::optional<SafeRegion> safe_region(std::span<const Example> examples) {
     return safe;
 }
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

@@ -7,7 +7,7 @@
 
 #include "hpo/failure/retry_words.hpp"
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 WaitRecord wait_record(std::span<const Trial> trials) {
     WaitRecord record;
@@ -24,4 +24,4 @@ WaitRecord wait_record(std::span<const Trial> trials) {
     return record;
 }
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

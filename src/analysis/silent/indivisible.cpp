@@ -27,7 +27,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 std::optional<IndivisiblePair> indivisible_pair(const std::set<const Trial*>& failed, std::span<const Trial* const> others) {
     constexpr std::size_t fewest = 3;
@@ -48,4 +48,4 @@ std::optional<IndivisiblePair> indivisible_pair(const std::set<const Trial*>& fa
     return std::nullopt;
 }
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

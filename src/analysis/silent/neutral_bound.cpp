@@ -26,7 +26,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 std::optional<NeutralBound> neutral_bound(std::span<const Trial* const> trials, std::span<const Trial* const> others) {
     constexpr std::size_t fewest = 3;
@@ -43,4 +43,4 @@ std::optional<NeutralBound> neutral_bound(std::span<const Trial* const> trials, 
     return std::nullopt;
 }
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

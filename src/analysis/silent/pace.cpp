@@ -10,7 +10,7 @@
 
 #include "hpo/analysis/cases/failure_case.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 Pace pace_of(std::span<const Trial> trials, const std::set<const Trial*>& without) {
     Pace pace;
@@ -39,4 +39,4 @@ Pace pace_of(std::span<const Trial> trials, const std::set<const Trial*>& withou
     return pace;
 }
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

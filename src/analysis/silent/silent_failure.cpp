@@ -155,7 +155,7 @@ void find_rows(std::span<SilentFailure> silent, std::span<const Trial> trials) {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 std::vector<SilentFailure> silent_failures(std::span<const FailureCase> cases, std::span<const Trial> trials, const Pace& pace) {
     std::vector<SilentFailure> silent;
@@ -176,4 +176,4 @@ std::vector<SilentFailure> silent_failures(std::span<const FailureCase> cases, s
     return silent;
 }
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

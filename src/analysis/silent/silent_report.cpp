@@ -60,7 +60,7 @@ void count_all(FailureRegion& region, const TrialSet& failed, std::span<const Tr
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 SilentReport silent_report(std::span<const FailureCase> cases, std::span<const Trial> trials, const StudyContext& context) {
     detail::TrialSet known;
@@ -103,4 +103,4 @@ SilentReport silent_report(std::span<const FailureCase> cases, std::span<const T
     return report;
 }
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

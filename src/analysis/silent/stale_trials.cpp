@@ -32,7 +32,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 std::vector<StaleTrial> stale_trials(std::span<const Trial> trials, std::optional<double> silent_seconds) {
     constexpr double without_comparison = 3600;
@@ -70,4 +70,4 @@ std::vector<StaleTrial> stale_trials(std::span<const Trial> trials, std::optiona
     return stale;
 }
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

@@ -20,7 +20,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 bool SuspiciousValues::contains(const Trial& trial) const {
     return std::ranges::find(infinite, &trial) != infinite.end() || std::ranges::find(penalised, &trial) != penalised.end();
@@ -62,4 +62,4 @@ SuspiciousValues suspicious_values(std::span<const Trial> trials, std::span<cons
     return found;
 }
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

@@ -11,7 +11,7 @@
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/analysis/silent/pace.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 std::vector<UnreportedPrune> unreported_prunes(std::span<const Trial> trials, const std::set<const Trial*>& known) {
     std::vector<UnreportedPrune> found;
@@ -43,4 +43,4 @@ std::vector<UnreportedPrune> unreported_prunes(std::span<const Trial> trials, co
     return found;
 }
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

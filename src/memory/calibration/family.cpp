@@ -7,7 +7,7 @@
 
 #include "hpo/memory/calibration/normal_tail.hpp"
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 void ResidualFamily::add(double residual, bool censored, double keep) {
     fade(keep);
@@ -83,4 +83,4 @@ void ResidualFamily::add_bound(Bound bound) {
     bounds_.erase(bounds_.begin() + static_cast<std::ptrdiff_t>(nearest));
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

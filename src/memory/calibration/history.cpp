@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 const ResidualPosterior& ResidualHistory::after(const History& history, const std::string& pool) {
     advance(history);
@@ -55,4 +55,4 @@ void ResidualHistory::advance(const History& history) {
     }
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 namespace student {
 
 /// The regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz and Stegun 26.5.8) with Lentz's method. It
@@ -85,4 +85,4 @@ double student_quantile(double probability, double freedom) {
     return t;
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

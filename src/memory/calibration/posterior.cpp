@@ -9,7 +9,7 @@
 
 #include "hpo/memory/calibration/normal_tail.hpp"
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 double ResidualForecast::quantile(double probability) const { return centre + scale * student_quantile(probability, freedom); }
 
@@ -117,4 +117,4 @@ void ResidualPosterior::judge(const ResidualForecast& told, double residual, boo
     }
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

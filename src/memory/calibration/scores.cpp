@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 void ResidualScores::add(const Score& score) {
     if (scores_.size() < window) scores_.push_back(score);
@@ -42,4 +42,4 @@ std::optional<double> ResidualScores::quantile(double probability) const {
     return *place;
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 namespace detail {
 inline constexpr double usual_noise = 0.05;  // runs of one configuration differ by some per cent
@@ -146,4 +146,4 @@ NormalBelief GaussianProcess::predict(const Point& point) const {
     return belief;
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

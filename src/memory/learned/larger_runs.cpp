@@ -7,7 +7,7 @@
 #include <ranges>
 #include <utility>
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 namespace detail {
 
@@ -100,4 +100,4 @@ bool LargerRuns::is_contradicted(const Inputs& smaller, const Run& larger) const
     });
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

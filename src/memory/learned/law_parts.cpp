@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 namespace detail {
 
@@ -124,4 +124,4 @@ std::vector<LawTerm> possible_terms(const LawData& data) {
     return terms;
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 namespace detail {
 
@@ -218,4 +218,4 @@ std::vector<LawTerm> LawSearch::terms_of(const Fit& fit) const {
     return terms;
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -6,7 +6,7 @@
 #include <ranges>
 #include <utility>
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 LearnedPeaks::Answer LearnedPeaks::ask(const MemoryQuery& query) {
     const Knowledge knowledge = learn(query.history, query.runs_on.device_name, &query.params);
@@ -165,4 +165,4 @@ ToldLaw::Part LearnedPeaks::told(const LawTerm& term) const {
     return part;
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -7,7 +7,7 @@
 
 #include "hpo/memory/learned/law_search.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 void PeakLaws::learn(const LawData& data, bool search) {
     least_bytes_ = std::exp(*std::ranges::min_element(data.log_bytes)) / 10;
@@ -51,4 +51,4 @@ LawBelief PeakLaws::ask(const std::vector<double>& row) const {
     return belief;
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

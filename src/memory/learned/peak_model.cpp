@@ -7,7 +7,7 @@
 
 #include "hpo/memory/calibration/normal_tail.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 void PeakModel::fit(std::vector<Input> inputs, const LawData& data, bool search) {
     inputs_ = std::move(inputs);
@@ -118,4 +118,4 @@ PeakModel::Validation PeakModel::validated(const LawData& data) const {
     return found;
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -8,7 +8,7 @@
 
 #include "hpo/memory/calibration/observation.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 namespace detail {
 
@@ -178,4 +178,4 @@ LawData PeakPoints::data() const {
     return data;
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 namespace detail {
 
@@ -91,4 +91,4 @@ std::string in_words(const ToldLaw& law) {
     return text + " (" + from + "; typical error " + detail::percent_text(law.typical_error) + ")";
 }
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

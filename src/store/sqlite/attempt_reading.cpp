@@ -18,7 +18,7 @@
 #include "hpo/store/sqlite/plan_json.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 Trial* TrialCursor::seek(std::int64_t id) {
     for (int tries = 0; tries < 2 && at_ < trials_.size(); ++tries, ++at_) {
@@ -206,4 +206,4 @@ std::vector<Rejection> read_rejections(Connection& connection, std::int64_t stud
     return rejections;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -14,7 +14,7 @@
 #include "hpo/store/sqlite/plan_json.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::string parts_text(const std::vector<EstimatePart>& parts) {
     std::string text = "[";
@@ -171,4 +171,4 @@ void write_rejection(Connection& connection, std::int64_t study_id, const Reject
         plan_text(rejection.plan), rejection.capacity_bytes);
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -21,7 +21,7 @@
 
 #include "hpo/store/location.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::string_view Rows::text_view(int column) const {
     const SQLite::Column value = statement_->getColumn(column);
@@ -141,4 +141,4 @@ SQLite::Statement& Connection::statement(const char* sql) {
     return statements_.emplace(std::string_view{sql}, SQLite::Statement{*database_, sql}).first->second;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

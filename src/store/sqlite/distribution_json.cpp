@@ -10,7 +10,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/store/json_text.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::string distribution_text(const Distribution& distribution) {
     const auto truth = [](bool value) { return value ? "true" : "false"; };
@@ -97,4 +97,4 @@ ParamSet parse_params(std::string_view place, std::string_view text, Distributio
     return params;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -9,7 +9,7 @@
 
 #include "hpo/store/sqlite/lock_holders.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// What a file is that SQLite cannot read, and what to do about it.
 inline std::string no_database_text(const std::string& path) {
@@ -57,4 +57,4 @@ Error sqlite_error(const std::string& path, const SQLite::Exception& error, std:
     }
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

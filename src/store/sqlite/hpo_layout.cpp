@@ -30,7 +30,7 @@ bool covers(const std::string& theirs, const std::string& ours) {
 
 }  // namespace hpo::store::detail
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 const HpoLayout& known_layout() {
     static const HpoLayout known = [] {
@@ -101,4 +101,4 @@ void bridge_missing(Connection& connection) {
     }
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

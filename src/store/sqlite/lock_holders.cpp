@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::string lock_holders(const std::string& path) {
     std::set<std::string> inodes;
@@ -37,4 +37,4 @@ std::string lock_holders(const std::string& path) {
     return text;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

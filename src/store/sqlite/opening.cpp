@@ -7,7 +7,7 @@
 #include "hpo/store/sqlite/hpo_schema.hpp"
 #include "hpo/store/sqlite/optuna_schema.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 void choose_journal(Connection& connection) {
     const auto write_ahead = [&] {
@@ -54,4 +54,4 @@ OptunaShape prepare_file(Connection& connection) {
     });
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -10,7 +10,7 @@
 
 #include "hpo/store/sqlite/hpo_schema.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 OptunaShape read_shape(Connection& connection) {
     const auto refuse = [&](const std::string& what) { throw Error{Errc::store_schema, connection.place() + what}; };
@@ -78,4 +78,4 @@ OptunaShape read_shape(Connection& connection) {
     return shape;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

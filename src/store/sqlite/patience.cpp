@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 bool Patience::wait_for_lock(int tries, const std::function<std::string()>& holders) {
     if (tries == 0 && !has_told_) since_.reset();  // another wait
@@ -81,4 +81,4 @@ void Patience::tell_stall(double seconds) {
                       " s: its file system is slow, or stood still");
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -10,7 +10,7 @@
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/store/json_text.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::string plan_text(const ExecutionPlan& plan) {
     const ExecutionPlan standard;
@@ -54,4 +54,4 @@ ExecutionPlan parse_plan(std::string_view text, ExecutionPlan plan) {
     return plan;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -8,7 +8,7 @@
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::int64_t insert_run(Connection& connection, std::int64_t study_id, const Run& run) {
     connection.run(
@@ -31,4 +31,4 @@ void write_run_end(Connection& connection, const Run& run) {
     connection.run("UPDATE hpo_runs SET heartbeat_at = ?2, ended_at = ?2 WHERE run_id = ?1", run.id, time_text(now()));
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -12,7 +12,7 @@
 #include "hpo/store/sqlite/opening.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 StoredPredictions::StoredPredictions(const std::string& address, const PatienceOptions& patience)
     : connection_{file_of(address), Connection::Options{.write = true, .immutable = false, .patience = patience}} {
@@ -59,4 +59,4 @@ bool StoredPredictions::has_table() {
     });
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

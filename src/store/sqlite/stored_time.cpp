@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::string time_text(Time time, TimeZone zone) {
     constexpr std::int64_t second = 1'000'000;
@@ -58,4 +58,4 @@ std::optional<Time> parse_time(std::string_view text, TimeZone zone) {
     return Time{std::int64_t{seconds} * 1'000'000 + micros};
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

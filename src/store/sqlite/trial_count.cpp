@@ -6,7 +6,7 @@
 
 #include "hpo/store/lost_trials.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::int64_t TrialCount::done(Connection& connection, const OptunaShape& shape, std::int64_t study_id) {
     constexpr const char* of_all =
@@ -42,4 +42,4 @@ std::int64_t TrialCount::running_in_other_runs(Connection& connection, std::int6
     return count;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

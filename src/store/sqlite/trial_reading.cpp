@@ -17,7 +17,7 @@
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/optuna_schema.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 void extract_constraints(Trial& trial) {
     for (auto it = trial.system_attributes.lower_bound(constraint_prefix); it != trial.system_attributes.end();) {
@@ -250,4 +250,4 @@ double TrialReader::internal_value(const Distribution& distribution, const Rows&
     return stored.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

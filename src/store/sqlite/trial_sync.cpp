@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 bool TrialSync::bring_up(TrialReader& reader, Connection& connection, std::int64_t study_id, std::vector<Trial>& trials,
                          const Version& version, const std::function<bool(std::int64_t)>& is_own) {
@@ -68,4 +68,4 @@ void TrialSync::merge(std::vector<Trial>& trials, std::vector<Trial> loaded) {
     std::inplace_merge(trials.begin(), trials.begin() + old_size, trials.end(), [](const Trial& a, const Trial& b) { return a.id < b.id; });
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -16,7 +16,7 @@
 #include "hpo/store/sqlite/trial_reading.hpp"
 #include "hpo/store/store.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 std::int64_t insert_study(Connection& connection, const std::string& name, std::span<const Direction> directions) {
     connection.run("INSERT INTO studies (study_name) VALUES (?1)", valid_utf8(name));
@@ -150,4 +150,4 @@ std::size_t objectives_of(Connection& connection, std::int64_t trial_id) {
     return row.next() ? static_cast<std::size_t>(row.integer(0)) : 0;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -12,7 +12,7 @@
 #include "hpo/text/code_point.hpp"
 #include "hpo/text/unicode.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_{std::move(tokens)} {
     std::stable_sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.content.size() > b.content.size(); });
@@ -59,4 +59,4 @@ std::size_t AddedTokens::space_before(std::string_view text) {
     return begin;
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

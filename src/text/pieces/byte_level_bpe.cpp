@@ -13,7 +13,7 @@
 #include "hpo/text/pieces/byte_level_words.hpp"
 #include "hpo/text/pieces/byte_symbols.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 ByteLevelBpe::ByteLevelBpe(Vocabulary vocabulary, const std::vector<Merge>& merges, FirstWord first_word, const std::string& place)
     : vocabulary_{std::move(vocabulary)}, first_word_{first_word} {
@@ -54,4 +54,4 @@ void ByteLevelBpe::append_word(std::string_view word, std::vector<TokenId>& ids)
     cache_.learn(word, std::move(tokens));
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -6,7 +6,7 @@
 #include <queue>
 #include <vector>
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 void PairMerges::apply(std::vector<TokenId>& tokens) const {
     if (tokens.size() < 2) return;
@@ -45,4 +45,4 @@ void PairMerges::apply(std::vector<TokenId>& tokens) const {
     std::erase(tokens, gone);
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 PrefixTree::PrefixTree(std::vector<std::pair<std::string, std::int32_t>> keys) {
     std::sort(keys.begin(), keys.end());
@@ -39,4 +39,4 @@ PrefixTree::PrefixTree(std::vector<std::pair<std::string, std::int32_t>> keys) {
     }
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -12,7 +12,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/base/utf8.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 SentencePiece::SentencePiece(SentencePieceModel model, const std::string& place) : model_{std::move(model)} {
     using Kind = SentencePieceModel::Kind;
@@ -136,4 +136,4 @@ void SentencePiece::find_bytes(const std::string& place) {
     }
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

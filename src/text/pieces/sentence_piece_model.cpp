@@ -56,7 +56,7 @@ void read_normalization(WireMessage message, SentencePieceModel& model) {
 
 }  // namespace hpo::text::detail
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 SentencePieceModel read_sentence_piece_model(const std::filesystem::path& file) {
     const std::string bytes = read_bytes(file);
@@ -90,4 +90,4 @@ SentencePieceModel read_sentence_piece_model(const std::filesystem::path& file) 
     return model;
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -12,7 +12,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/base/shown_text.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 WordPiece::WordPiece(Vocabulary vocabulary, const Config& config, const std::string& place)
     : vocabulary_{std::move(vocabulary)}, words_{config.words}, longest_word_{config.longest_word} {
@@ -61,4 +61,4 @@ std::optional<TokenId> WordPiece::find_inside(std::string_view piece) const {
     return found->second;
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -15,7 +15,7 @@
 #include "hpo/text/json_file.hpp"
 #include "hpo/text/stored/config_fields.hpp"
 
-namespace hpo::text::inline stored {
+namespace hpo::text {
 
 void check_sizes(const EncoderConfig& config, const std::string& place) {
     if (config.hidden % config.heads != 0) {
@@ -38,7 +38,7 @@ void check_sizes(const EncoderConfig& config, const std::string& place) {
     }
 }
 
-}  // namespace hpo::text::stored
+}  // namespace hpo::text
 
 namespace hpo::text::detail {
 
@@ -61,7 +61,7 @@ void read_deberta(const ConfigFields& fields, EncoderConfig& config) {
 
 }  // namespace hpo::text::detail
 
-namespace hpo::text::inline stored {
+namespace hpo::text {
 
 EncoderConfig read_encoder_config(const std::filesystem::path& folder) {
     using Family = EncoderConfig::Family;
@@ -98,4 +98,4 @@ EncoderConfig read_encoder_config(const std::filesystem::path& folder) {
     return config;
 }
 
-}  // namespace hpo::text::stored
+}  // namespace hpo::text

@@ -16,7 +16,7 @@
 #include "hpo/text/json_file.hpp"
 #include "hpo/text/unicode.hpp"
 
-namespace hpo::text::inline stored {
+namespace hpo::text {
 
 std::vector<std::string_view> lines_of(std::string_view text) {
     std::vector<std::string_view> lines;
@@ -78,4 +78,4 @@ std::vector<std::pair<std::string, std::string>> read_merges(const std::filesyst
     return merges;
 }
 
-}  // namespace hpo::text::stored
+}  // namespace hpo::text

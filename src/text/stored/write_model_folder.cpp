@@ -11,7 +11,7 @@
 
 #include "hpo/base/error.hpp"
 
-namespace hpo::text::inline stored {
+namespace hpo::text {
 
 void write_text_file(const std::filesystem::path& file, const std::string& text) {
     std::ofstream out{file, std::ios::binary};
@@ -56,4 +56,4 @@ void copy_model_files(const ModelFolders& folders) {
     }
 }
 
-}  // namespace hpo::text::stored
+}  // namespace hpo::text

@@ -11,7 +11,7 @@
 
 #include "hpo/base/error.hpp"
 
-namespace hpo::libtorch::inline adaptation {
+namespace hpo::libtorch {
 
 std::vector<std::string> adapt_layers(torch::nn::Module& module, const LoraSettings& settings,
                                       const std::function<bool(std::string_view)>& wanted) {
@@ -47,4 +47,4 @@ void merge_layers(torch::nn::Module& module) {
     }
 }
 
-}  // namespace hpo::libtorch::adaptation
+}  // namespace hpo::libtorch

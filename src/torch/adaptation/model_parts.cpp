@@ -11,7 +11,7 @@
 
 #include "hpo/base/error.hpp"
 
-namespace hpo::libtorch::inline adaptation {
+namespace hpo::libtorch {
 
 bool lies_in(std::string_view name, std::string_view part) {
     const std::string_view first = part.substr(0, part.find(' '));
@@ -48,4 +48,4 @@ void enter_training(torch::nn::Module& model, const std::vector<std::string>& pa
     }
 }
 
-}  // namespace hpo::libtorch::adaptation
+}  // namespace hpo::libtorch

@@ -11,7 +11,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/torch/adaptation/model_parts.hpp"
 
-namespace hpo::libtorch::inline adaptation {
+namespace hpo::libtorch {
 
 std::size_t frozen_parts(const std::vector<std::string>& parts, const TuningSettings& settings) {
     if (settings.kind == TuningKind::full && !settings.frozen_embeddings && settings.frozen_layers == 0) return 0;
@@ -48,4 +48,4 @@ void tune(torch::nn::Module& model, const std::vector<std::string>& parts, const
     });
 }
 
-}  // namespace hpo::libtorch::adaptation
+}  // namespace hpo::libtorch

@@ -11,7 +11,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 std::string AugmentationProblem::find(std::span<const std::int64_t> examples) const {
     const Batch first = batch_of(examples, 1);
@@ -87,4 +87,4 @@ bool AugmentationProblem::same_last(const Batch& batch, const Batch& alone) {
     return true;
 }
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

@@ -17,7 +17,7 @@
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 std::vector<std::string> DataScan::read() {
     const Unmetered outside;
@@ -171,4 +171,4 @@ void DataScan::tell_classes(const Part& part, std::vector<std::string>& lines) c
     tell(few, "few");
 }
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

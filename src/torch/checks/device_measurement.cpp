@@ -53,7 +53,7 @@ torch::Tensor some_numbers(std::int64_t rows, std::int64_t columns, std::int64_t
 
 }  // namespace hpo::libtorch::detail
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 DeviceMeasurement::DeviceMeasurement(RunningAttempt& attempt, std::vector<DeviceFinding>& findings)
     : attempt_{attempt}, findings_{findings}, device_{attempt.device()}, computes_{device_.is_cpu() || !is_on_virtual_card()} {}
@@ -292,4 +292,4 @@ void DeviceMeasurement::expandable_segments() {
 #endif
 }
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 Outputs FewPasses::forward(const Batch& batch) {
     constexpr int most_passes = 200;
@@ -34,4 +34,4 @@ Outputs FewPasses::forward(const Batch& batch) {
     });
 }
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

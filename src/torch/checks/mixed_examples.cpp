@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 bool MixedExamples::has_batch_norm(const Batch& batch) {
     const auto before = batches_seen();
@@ -87,4 +87,4 @@ std::optional<double> MixedExamples::difference(const Outputs& some, const Outpu
     return largest;
 }
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

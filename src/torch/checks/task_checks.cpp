@@ -31,7 +31,7 @@
 #include "hpo/torch/training/optimizer.hpp"
 #include "hpo/torch/training/step.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 std::vector<TrainerProblem> TaskChecks::find(const std::vector<TrainerMetric>& metrics) {
     try {
@@ -322,4 +322,4 @@ void TaskChecks::check_step(std::int64_t examples) {
     }
 }
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

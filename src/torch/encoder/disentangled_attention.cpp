@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 DisentangledAttention::DisentangledAttention(const text::EncoderConfig& config) : heads_{config.heads} {
     query_ = register_module("query_proj", Linear{config.hidden, config.hidden});
@@ -35,4 +35,4 @@ torch::Tensor DisentangledAttention::forward(const torch::Tensor& x, const torch
     return dropout_(scores.softmax(3)).matmul(split(value_(x))).transpose(1, 2).flatten(2);
 }
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

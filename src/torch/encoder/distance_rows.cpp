@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 std::int64_t distance_bucket(std::int64_t tokens, const text::EncoderConfig::Distances& distances) {
     const std::int64_t near = distances.buckets / 2;
@@ -31,4 +31,4 @@ DistanceRows distance_rows(std::int64_t tokens, const text::EncoderConfig::Dista
     return {begin, row.back() - begin + 1, rows.index({places.unsqueeze(1) - places.unsqueeze(0) + (tokens - 1)})};
 }
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

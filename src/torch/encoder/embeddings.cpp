@@ -6,7 +6,7 @@
 
 #include "hpo/torch/training/batch_checks.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 EncoderEmbeddings::EncoderEmbeddings(const text::EncoderConfig& config) : config_{config} {
     using Options = torch::nn::EmbeddingOptions;
@@ -40,4 +40,4 @@ torch::Tensor EncoderEmbeddings::positions_of(const torch::Tensor& ids) const {
     return counted.cumsum(1) * counted + config_.pad;
 }
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

@@ -12,7 +12,7 @@
 #include "hpo/torch/load_weights.hpp"
 #include "hpo/weights/weights.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 void draw_weights(torch::nn::Module& module, double deviation) {
     const torch::NoGradGuard no_gradients;
@@ -54,4 +54,4 @@ std::shared_ptr<Encoder> read_encoder(const std::filesystem::path& folder, const
                 weights.place() + ": lacks tensor '" + known_by + "', also with bert., roberta., deberta. or encoder. before it"};
 }
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

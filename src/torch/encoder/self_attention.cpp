@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 torch::Tensor attention_bias(const torch::Tensor& mask, torch::ScalarType type) {
     if (!mask.defined()) return {};
@@ -35,4 +35,4 @@ torch::Tensor SelfAttention::attend(const torch::Tensor& queries, const torch::T
 #endif
 }
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

@@ -8,7 +8,7 @@
 
 #include "hpo/torch/metered_allocator.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 void MetaAllocator::install() {
     static const bool once = [] {
@@ -34,4 +34,4 @@ void MetaAllocator::forget(void* context) {
     delete ticket;
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -11,7 +11,7 @@
 #include "hpo/torch/meta/casts.hpp"
 #include "hpo/torch/meta/quiet_registration.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 MetaAutocast::MetaAutocast(MetaTarget target) {
     const QuietRegistration quiet;
@@ -181,4 +181,4 @@ torch::Tensor MetaAutocast::InSingle::cast(const torch::Tensor& tensor) {
     return enabled() && castable(tensor) ? tensor.to(torch::kFloat) : tensor;
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -17,7 +17,7 @@
 #include "hpo/torch/meta/quiet_registration.hpp"
 #include "hpo/torch/recording/doubt.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 MetaCuda::MetaCuda(const Card& card) {
     const QuietRegistration quiet;
@@ -114,4 +114,4 @@ MetaCuda::Tensor MetaCuda::attention(const Tensor& query, const Tensor& key, con
 }
 #endif
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

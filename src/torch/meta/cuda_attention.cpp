@@ -8,7 +8,7 @@
 
 #include "hpo/torch/meta/cuda_reductions.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 namespace fused {
 
@@ -129,4 +129,4 @@ std::int64_t CudaAttention::efficient_workspace(const Tensor& query, const Tenso
     return tiles(128, 64) + (half ? of_keys : 0);
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -26,7 +26,7 @@
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
 
-namespace hpo::libtorch::inline meta::kernels_of_cuda {
+namespace hpo::libtorch::kernels_of_cuda {
 
 namespace own {
 
@@ -241,4 +241,4 @@ Tensor native_dropout_backward(const Tensor& gradient, const Tensor& /*mask*/, d
     return at::empty_like(gradient, gradient.suggest_memory_format());
 }
 
-}  // namespace hpo::libtorch::meta::kernels_of_cuda
+}  // namespace hpo::libtorch::kernels_of_cuda

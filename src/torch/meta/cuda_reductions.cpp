@@ -23,7 +23,7 @@
 
 #include "hpo/torch/meta/staging.hpp"
 
-namespace hpo::libtorch::inline meta::kernels_of_cuda {
+namespace hpo::libtorch::kernels_of_cuda {
 
 namespace own {
 
@@ -145,4 +145,4 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::int64_t red
     return own::reduced_loss(self, target, reduction, [&] { return at::meta::smooth_l1_loss(self, target, reduction, beta); });
 }
 
-}  // namespace hpo::libtorch::meta::kernels_of_cuda
+}  // namespace hpo::libtorch::kernels_of_cuda

@@ -12,7 +12,7 @@
 #include "hpo/torch/meta/cuda_reductions.hpp"
 #include "hpo/torch/meta/missing_kernels.hpp"
 
-namespace hpo::libtorch::inline meta::shapes_of_cuda {
+namespace hpo::libtorch::shapes_of_cuda {
 
 using at::Tensor;
 using Sizes = at::IntArrayRef;
@@ -154,4 +154,4 @@ void add_to(torch::Library& kernels) {
     add("_weight_norm_interface_backward", "", &own::weight_norm_backward);
 }
 
-}  // namespace hpo::libtorch::meta::shapes_of_cuda
+}  // namespace hpo::libtorch::shapes_of_cuda

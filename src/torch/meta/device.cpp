@@ -10,7 +10,7 @@
 #include "hpo/torch/meta/products.hpp"
 #include "hpo/torch/meta/quiet_registration.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 MetaDevice::MetaDevice(MetaTarget target) {
     MetaAllocator::install();
@@ -22,46 +22,47 @@ MetaDevice::MetaDevice(MetaTarget target) {
 
 void MetaDevice::add_operators(MetaTarget target) {
     const auto add = [&](const char* name, const char* overload, auto* kernel) { add_if_missing(operators_, name, overload, kernel); };
-    add("_local_scalar_dense", "", &meta::local_scalar_dense);
-    add("equal", "", &meta::equal);
-    add("nonzero", "", &meta::nonzero);
-    add("min", "", &meta::extreme);
-    add("max", "", &meta::extreme);
-    add("relu", "", &meta::relu);
-    add("relu_", "", &meta::relu_);
-    add("where", "self", &meta::where);
-    add("where", "self_out", &meta::where_out);
-    add("native_dropout", "", &meta::native_dropout);
-    add("native_dropout_backward", "", &meta::native_dropout_backward);
-    add("log_sigmoid_forward", "", &meta::log_sigmoid_forward);
-    add("index_select", "", &meta::index_select);
-    add("embedding_dense_backward", "", &meta::embedding_dense_backward);
-    add("mse_loss_backward", "", &meta::mse_loss_backward);
-    add("smooth_l1_loss_backward", "", &meta::smooth_l1_loss_backward);
-    add("binary_cross_entropy", "", &meta::binary_cross_entropy);
-    add("binary_cross_entropy_backward", "", &meta::binary_cross_entropy_backward);
-    add("native_layer_norm", "", &meta::native_layer_norm);
-    add("native_layer_norm_backward", "", &meta::native_layer_norm_backward);
-    add("native_batch_norm", "", &meta::native_batch_norm);
-    add("native_batch_norm_backward", "", &meta::native_batch_norm_backward);
-    add("native_group_norm", "", &meta::native_group_norm);
-    add("native_group_norm_backward", "", &meta::native_group_norm_backward);
+    add("_local_scalar_dense", "", &kernels_of_meta::local_scalar_dense);
+    add("equal", "", &kernels_of_meta::equal);
+    add("nonzero", "", &kernels_of_meta::nonzero);
+    add("min", "", &kernels_of_meta::extreme);
+    add("max", "", &kernels_of_meta::extreme);
+    add("relu", "", &kernels_of_meta::relu);
+    add("relu_", "", &kernels_of_meta::relu_);
+    add("where", "self", &kernels_of_meta::where);
+    add("where", "self_out", &kernels_of_meta::where_out);
+    add("native_dropout", "", &kernels_of_meta::native_dropout);
+    add("native_dropout_backward", "", &kernels_of_meta::native_dropout_backward);
+    add("log_sigmoid_forward", "", &kernels_of_meta::log_sigmoid_forward);
+    add("index_select", "", &kernels_of_meta::index_select);
+    add("embedding_dense_backward", "", &kernels_of_meta::embedding_dense_backward);
+    add("mse_loss_backward", "", &kernels_of_meta::mse_loss_backward);
+    add("smooth_l1_loss_backward", "", &kernels_of_meta::smooth_l1_loss_backward);
+    add("binary_cross_entropy", "", &kernels_of_meta::binary_cross_entropy);
+    add("binary_cross_entropy_backward", "", &kernels_of_meta::binary_cross_entropy_backward);
+    add("native_layer_norm", "", &kernels_of_meta::native_layer_norm);
+    add("native_layer_norm_backward", "", &kernels_of_meta::native_layer_norm_backward);
+    add("native_batch_norm", "", &kernels_of_meta::native_batch_norm);
+    add("native_batch_norm_backward", "", &kernels_of_meta::native_batch_norm_backward);
+    add("native_group_norm", "", &kernels_of_meta::native_group_norm);
+    add("native_group_norm_backward", "", &kernels_of_meta::native_group_norm_backward);
     const bool cpu = target == MetaTarget::cpu;
-    add("convolution_overrideable", "", cpu ? &meta::onednn_convolution : &meta::plain_convolution);
-    add("convolution_backward_overrideable", "", cpu ? &meta::onednn_convolution_backward : &meta::plain_convolution_backward);
-    add("_adaptive_avg_pool2d", "", &meta::adaptive_avg_pool2d);
-    add("_adaptive_avg_pool2d_backward", "", &meta::adaptive_avg_pool2d_backward);
-    operators_.impl("copy_", &meta::copy_);
+    add("convolution_overrideable", "", cpu ? &kernels_of_meta::onednn_convolution : &kernels_of_meta::plain_convolution);
+    add("convolution_backward_overrideable", "",
+        cpu ? &kernels_of_meta::onednn_convolution_backward : &kernels_of_meta::plain_convolution_backward);
+    add("_adaptive_avg_pool2d", "", &kernels_of_meta::adaptive_avg_pool2d);
+    add("_adaptive_avg_pool2d_backward", "", &kernels_of_meta::adaptive_avg_pool2d_backward);
+    operators_.impl("copy_", &kernels_of_meta::copy_);
     // LibTorch composes one_hot of operators whose gradients it knows. The kernel must be registered here and before those.
-    operators_.impl("one_hot", &meta::one_hot);
-    composites_.impl("one_hot", &meta::one_hot);
+    operators_.impl("one_hot", &kernels_of_meta::one_hot);
+    composites_.impl("one_hot", &kernels_of_meta::one_hot);
     if (!cpu) return;
-    operators_.impl("add.Tensor", &meta::host_add);
-    operators_.impl("add_.Tensor", &meta::host_add_);
-    operators_.impl("mm", &meta::host_mm);
-    operators_.impl("bmm", &meta::host_bmm);
-    operators_.impl("addmm", &meta::host_addmm);
-    operators_.impl("baddbmm", &meta::host_baddbmm);
+    operators_.impl("add.Tensor", &kernels_of_meta::host_add);
+    operators_.impl("add_.Tensor", &kernels_of_meta::host_add_);
+    operators_.impl("mm", &kernels_of_meta::host_mm);
+    operators_.impl("bmm", &kernels_of_meta::host_bmm);
+    operators_.impl("addmm", &kernels_of_meta::host_addmm);
+    operators_.impl("baddbmm", &kernels_of_meta::host_baddbmm);
 }
 
 torch::Tensor MetaDevice::moved(const torch::Tensor& self, TorchOptional<at::ScalarType> type, TorchOptional<at::Layout> layout,
@@ -76,4 +77,4 @@ torch::Tensor MetaDevice::moved(const torch::Tensor& self, TorchOptional<at::Sca
     return copy();
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

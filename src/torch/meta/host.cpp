@@ -15,7 +15,7 @@
 
 #include "hpo/torch/meta/attention.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 MetaHost::MetaHost() {
     operators_.impl("lstm.input", &lstm);
@@ -89,4 +89,4 @@ std::tuple<MetaHost::Tensor, MetaHost::Tensor, MetaHost::Tensor> MetaHost::lstm(
     return {batch_first ? input.transpose(0, 1) : input, at::stack(last_outputs, 0), at::stack(last_cells, 0)};
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

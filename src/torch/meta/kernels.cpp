@@ -16,7 +16,7 @@
 #include "hpo/torch/recording/doubt.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch::kernels_of_meta {
 
 at::Scalar local_scalar_dense(const Tensor& /*self*/) { return ValueReads::answer("item") ? 1 : 0; }
 
@@ -147,4 +147,4 @@ Tensor adaptive_avg_pool2d(const Tensor& self, Sizes outputs) {
     return at::empty(shape, self.options());
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch::kernels_of_meta

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 bool onednn_has(c10::ScalarType type) {
     if (type != c10::ScalarType::BFloat16 && type != c10::ScalarType::Half) return type == c10::ScalarType::Float && at::hasMKLDNN();
@@ -39,4 +39,4 @@ std::int64_t onednn_product_scratch(std::int64_t count, std::int64_t rows, std::
     return left + right + sums + 1024;
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 allocator::Reduction reduction_of(const torch::Tensor& input, std::vector<std::int64_t> dimensions) {
     const std::int64_t count = input.dim();
@@ -57,4 +57,4 @@ allocator::Reduction reduction_of(const torch::Tensor& input, std::vector<std::i
     return reduction;
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

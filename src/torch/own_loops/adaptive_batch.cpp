@@ -12,7 +12,7 @@
 #include "hpo/torch/own_loops/retry_on_oom.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 AdaptiveBatch::AdaptiveBatch(torch::nn::Module& model, torch::optim::Optimizer& optimizer, AdaptiveBatchOptions options)
     : model_{model}, optimizer_{optimizer}, options_{std::move(options)}, micro_batch_{options_.micro_batch} {
@@ -80,4 +80,4 @@ void AdaptiveBatch::drop_gradients() {
     }
 }
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

@@ -29,7 +29,7 @@ void empty_autograd_queue() {
 
 }  // namespace hpo::libtorch::detail
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 CleanUp clean_up(c10::Device device) noexcept {
     CleanUp done;
@@ -46,4 +46,4 @@ CleanUp clean_up(c10::Device device) noexcept {
     return done;
 }
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

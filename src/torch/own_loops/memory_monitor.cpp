@@ -27,7 +27,7 @@ struct WatchedDevices {
 
 }  // namespace hpo::libtorch::detail
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 MemoryMonitor::MemoryMonitor(c10::Device device) : device_{device} {
     const std::string name = detail::watched_name(device);
@@ -65,4 +65,4 @@ MemoryMonitor::~MemoryMonitor() {
 
 MonitoredMemory MemoryMonitor::use() const { return {begin_, read_memory(device_)}; }
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

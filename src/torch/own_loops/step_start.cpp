@@ -7,7 +7,7 @@
 
 #include "hpo/torch/metered_allocator.hpp"
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 StepStart::StepStart(const torch::nn::Module& model, torch::Device device) {
     keep(torch::kCPU);
@@ -39,4 +39,4 @@ void StepStart::restore() const {
     }
 }
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

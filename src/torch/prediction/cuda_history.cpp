@@ -17,7 +17,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 allocator::AllocationTrace trace_of_history(std::span<const c10::CachingDeviceAllocator::TraceEntry> entries) {
     using Entry = c10::CachingDeviceAllocator::TraceEntry;
@@ -91,6 +91,6 @@ std::invoke_result_t<Work> CudaHistory::translated(const Work& work) {
     }
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch
 
 #endif  // HPO_TORCH_CUDA

@@ -20,7 +20,7 @@
 #include "hpo/torch/training/loop.hpp"
 #include "hpo/trainer/cannot_run.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 void require_whole_training(const AttemptOutcome& outcome) {
     if (outcome.kind != OutcomeKind::complete) throw Error{Errc::interrupted, "the training was stopped"};
@@ -93,4 +93,4 @@ DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, const DryRunDevi
     return {std::move(trace), Doubt::take()};
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

@@ -21,7 +21,7 @@
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/torch/meta/products.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 std::string dry_run_problem(const std::string& message) {
     const std::string line = message.substr(0, message.find('\n'));
@@ -63,7 +63,7 @@ PeakPrediction metered_prediction(const allocator::AllocationTrace& trace) {
 
 void tell_product_scratch(PeakPrediction& prediction, const allocator::AllocationTrace& trace) {
     constexpr double much = 0.05;
-    const std::int64_t without = allocator::requested_peak(trace, meta::product_scratch).bytes;
+    const std::int64_t without = allocator::requested_peak(trace, kernels_of_meta::product_scratch).bytes;
     const std::int64_t scratch = prediction.need - without;
     if (scratch == 0) return;
     if (static_cast<double>(scratch) > much * static_cast<double>(without)) {
@@ -120,4 +120,4 @@ PeakPrediction peak_of(allocator::AllocationTrace trace, const TrainerJob& job) 
     return metered ? metered_prediction(trace) : cuda_prediction(trace, job);
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

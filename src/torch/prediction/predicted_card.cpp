@@ -14,7 +14,7 @@
 #include "hpo/allocator/cublas_workspace.hpp"
 #include "hpo/allocator/settings.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 Card predicted_card(const TrainerJob& job) {
     constexpr allocator::ComputeCapability hopper{9, 0};
@@ -44,4 +44,4 @@ Card predicted_card(const TrainerJob& job) {
 #endif
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

@@ -14,7 +14,7 @@
 #include "hpo/torch/training/optimizer.hpp"
 #include "hpo/torch/training/prepared_model.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 std::int64_t measure_activations(const Task& task, Model& model, Precision precision, std::int64_t examples, RunningAttempt& attempt) {
     std::vector<std::int64_t> chosen(static_cast<std::size_t>(examples));
@@ -65,4 +65,4 @@ Profile measure_profile(Task& task, const TrainingPlan& plan, const Seed seed, R
     return profile;
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

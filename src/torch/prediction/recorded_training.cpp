@@ -9,7 +9,7 @@
 #include "hpo/torch/prediction/dry_run.hpp"
 #include "hpo/torch/training/loop.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 RecordedTraining record_training(ShortTask task, Seed seed, RunningAttempt& attempt) {
     RecordedTraining recorded;
@@ -30,4 +30,4 @@ RecordedTraining record_training(ShortTask task, Seed seed, RunningAttempt& atte
 #endif
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

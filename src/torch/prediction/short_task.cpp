@@ -12,7 +12,7 @@
 #include "hpo/torch/meta/factories.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 Outputs SparedModel::forward(const Batch& batch) {
     ++passes_;
@@ -104,4 +104,4 @@ void ShortTask::spare(Model& model, const Evaluation& evaluation) const {
     }
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

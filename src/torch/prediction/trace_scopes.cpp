@@ -14,7 +14,7 @@
 #include "hpo/torch/recording/operator_inputs.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 TraceScopes::TraceScopes(const std::shared_ptr<torch::nn::Module>& model) : model_{model}, before_{std::exchange(current(), this)} {
     look_at_parameters();
@@ -139,4 +139,4 @@ std::string TraceScopes::common_module(std::string_view a, std::string_view b) {
     return dot == std::string::npos ? "" : both.substr(0, dot);
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

@@ -10,7 +10,7 @@
 
 #include "hpo/torch/recording/value_reads.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// A function of the virtual card's library; null if this process has none.
 template <class Function>
@@ -51,4 +51,4 @@ void CardReads::look(std::size_t /*bytes*/) {
     if (here->phase_.empty()) here->phase_ = phase;
 }
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

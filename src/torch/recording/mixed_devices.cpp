@@ -13,7 +13,7 @@
 #include "hpo/torch/recording/operator_inputs.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 MixedDevices::MixedDevices(std::function<std::string()> place) : place_{std::move(place)}, before_{std::exchange(current(), this)} {
     callback_ = at::addThreadLocalCallback(at::RecordFunctionCallback{&start, &end}.needsInputs(true).scopes({at::RecordScope::FUNCTION}));
@@ -59,4 +59,4 @@ bool MixedDevices::needs_one_device(const at::RecordFunction& function) {
     return handle && !handle->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
 }
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

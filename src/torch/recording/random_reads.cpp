@@ -14,7 +14,7 @@
 #include "hpo/torch/recording/trace_recorder.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 std::unique_ptr<at::ObserverContext> RandomReads::look(const at::RecordFunction& function) {
     if (!phase_of_read().empty() || !reads(function.name())) return nullptr;
@@ -39,4 +39,4 @@ bool RandomReads::has_drawn() {
     return now.left_ != fresh.left_ || now.next_ != fresh.next_ || now.state_ != fresh.state_;
 }
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

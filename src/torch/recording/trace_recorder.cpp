@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 TraceRecorder::Ticket TraceRecorder::take(std::int64_t bytes, Recorded memory) {
     if (!recording_) return {};
@@ -76,4 +76,4 @@ allocator::AllocationTrace Recording::finish() {
     return std::exchange(recorder_.trace_, {});
 }
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 void AdafactorOptions::serialize(torch::serialize::InputArchive& archive) {
     c10::IValue value;
@@ -69,4 +69,4 @@ void Adafactor::update(torch::Tensor& parameter, const AdafactorOptions& options
     parameter.sub_(change.mul_(rate).view_as(parameter));
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -172,7 +172,7 @@ void check_ids(const Batch& batch, std::int64_t vocabulary, const BatchPlace& pl
 
 }  // namespace hpo::libtorch::detail
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 std::string shape_text(const torch::Tensor& tensor) {
     std::ostringstream text;
@@ -260,7 +260,7 @@ void BatchChecks::check_batch(const Batch& batch) {
     const BatchPlace place{.number = batches_};
     try {
         shapes_.check(batch, rules_.same_shapes, place);
-        training::check_batch(batch, rules_, place);
+        libtorch::check_batch(batch, rules_, place);
     } catch (const BadBatch& error) {
         throw BadBatch{with_configuration(error.what(), configuration_)};
     }
@@ -269,7 +269,7 @@ void BatchChecks::check_batch(const Batch& batch) {
 void BatchChecks::check_logits(const torch::Tensor& logits, const Batch& batch) const {
     if (!rules_.classes) return;
     try {
-        training::check_logits(logits, batch, *rules_.classes);
+        libtorch::check_logits(logits, batch, *rules_.classes);
     } catch (const BadBatch& error) {
         throw BadBatch{with_configuration(std::string{error.what()} + ", in batch " + std::to_string(batches_), configuration_)};
     }
@@ -283,10 +283,10 @@ void BatchChecks::check_loss(const torch::Tensor& loss) const {
                                configuration_)};
     }
     try {
-        training::check_loss(loss.item<double>(), "in batch " + std::to_string(batches_));
+        libtorch::check_loss(loss.item<double>(), "in batch " + std::to_string(batches_));
     } catch (const NonFiniteLoss& error) {
         throw NonFiniteLoss{with_configuration(error.what(), configuration_)};
     }
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

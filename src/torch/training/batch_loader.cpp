@@ -15,7 +15,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 BatchLoader::BatchLoader(const Task& task, LoadPlan plan, torch::Device device)
     : task_{task},
@@ -125,4 +125,4 @@ void BatchLoader::stop() {
     for (std::thread& worker : workers_) worker.join();
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

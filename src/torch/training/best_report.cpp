@@ -9,7 +9,7 @@
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 std::vector<torch::Tensor> changing_tensors(const torch::nn::Module& model) {
     std::vector<torch::Tensor> tensors;
@@ -36,4 +36,4 @@ void BestReport::restore(torch::nn::Module& model) const {
     for (std::size_t i = 0; i < weights.size(); ++i) tensors.at(i).copy_(weights[i]);
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

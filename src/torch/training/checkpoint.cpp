@@ -17,7 +17,7 @@
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/trainer/json_codec.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 void Checkpoints::resume(TrainingState& state) const {
     if (!plan_.resume_step) return;
@@ -139,4 +139,4 @@ void Checkpoints::read(const std::filesystem::path& folder, TrainingState& state
     state.loss_scale.restore({counters.loss_scale, counters.good_steps});
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

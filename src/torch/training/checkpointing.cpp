@@ -7,7 +7,7 @@
 #include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/autocast.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 torch::Tensor RecomputedSegment::forward(torch::autograd::AutogradContext* context, torch::Tensor input, torch::Tensor /*anchor*/,
                                          c10::intrusive_ptr<Holder> holder) {
@@ -57,4 +57,4 @@ torch::Tensor recomputed(const torch::nn::Module& module, const Segment& segment
     return input.requires_grad() || learns(module) ? recomputed(segment, input) : segment(input);
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -7,7 +7,7 @@
 
 #include "hpo/torch/recording/value_reads.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 void ClassificationScore::add(const torch::Tensor& logits, const torch::Tensor& labels) {
     const HarmlessReads of_answers;
@@ -40,4 +40,4 @@ double ClassificationScore::macro_f1() const {
     return sum / static_cast<double>(classes_);
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -9,7 +9,7 @@
 #include "hpo/torch/recording/value_reads.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 double gradient_norm(Optimizer& optimizer) {
     std::vector<torch::Tensor> norms;
@@ -34,4 +34,4 @@ bool finish_gradients(Optimizer& optimizer, LossScale& scale, double clip_norm) 
     return true;
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

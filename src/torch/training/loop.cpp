@@ -18,7 +18,7 @@
 #include "hpo/torch/training/prepared_model.hpp"
 #include "hpo/torch/training/step.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 Metrics evaluate(const Task& task, Model& model, const TrainingPlan& plan, RunningAttempt& attempt) {
     attempt.enter("evaluation");
@@ -196,4 +196,4 @@ void TrainingLoop::keep_model() {
     }
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -13,7 +13,7 @@
 #include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/training/adafactor.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 std::vector<ParameterGroup> parameter_groups(const torch::nn::Module& model, const std::vector<std::string>& parts, double layer_decay) {
     std::vector<ParameterGroup> groups(parts.empty() || layer_decay == 1 ? 1 : parts.size());
@@ -54,4 +54,4 @@ std::unique_ptr<torch::optim::Optimizer> Optimizer::make(const OptimizerSettings
     throw Error{Errc::bad_value, "optim.kind: no such optimizer"};
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

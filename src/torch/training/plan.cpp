@@ -9,7 +9,7 @@
 
 #include "hpo/base/error.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 std::vector<TrainerParameter> training_parameters() {
     return {
@@ -101,4 +101,4 @@ TrainingPlan training_plan(const Settings& settings, const TrainerJob& job) {
     return plan;
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

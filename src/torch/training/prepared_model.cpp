@@ -8,7 +8,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/torch/training/plan.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 void check_all_meta(const Model& model) {
     for (const auto& parameter : model.named_parameters()) {
@@ -29,4 +29,4 @@ PreparedModel prepare_model(Task& task, const TuningSettings& tuning, Seed seed,
     return prepared;
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -12,7 +12,7 @@
 #include "hpo/torch/recording/value_reads.hpp"
 #include "hpo/torch/training/finish_gradients.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 Outputs TrainingStep::forward(const Batch& batch) {
     Outputs outputs = in_precision([&] { return context_.model.forward(batch); });
@@ -113,4 +113,4 @@ double plain_step(const Task& task, TrainingStep& step) {
     return loss;
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

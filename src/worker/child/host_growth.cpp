@@ -9,7 +9,7 @@
 
 #include "hpo/core/memory_leak.hpp"
 
-namespace hpo::worker::inline child {
+namespace hpo::worker {
 
 std::optional<std::int64_t> own_host_bytes() {
     std::ifstream status{"/proc/self/status"};
@@ -48,4 +48,4 @@ std::optional<MemoryMark> HostGrowth::see_this_process(double seconds) {
     return mark;
 }
 
-}  // namespace hpo::worker::child
+}  // namespace hpo::worker

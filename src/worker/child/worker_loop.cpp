@@ -21,7 +21,7 @@
 #include "hpo/trainer/objectives.hpp"
 #include "hpo/worker/child/host_memory_limit.hpp"
 
-namespace hpo::worker::inline child {
+namespace hpo::worker {
 
 bool RemoteProgress::report(std::int64_t step, double value) {
     std::unique_lock lock{mutex_};
@@ -216,4 +216,4 @@ void WorkerLoop::answer(std::int64_t id, F&& fill) {
     finish(std::move(answered));
 }
 
-}  // namespace hpo::worker::child
+}  // namespace hpo::worker

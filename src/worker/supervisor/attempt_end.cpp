@@ -6,7 +6,7 @@
 
 #include "hpo/failure/classify.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 Failure explain_death(const Death& death) {
     Failure failure;
@@ -53,4 +53,4 @@ AttemptOutcome checked_outcome(const Running& running, AttemptOutcome outcome) {
     return outcome;
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -9,7 +9,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/trainer/json.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 WorkerDescription describe_plugins(const DescriptionRequest& request) {
     SocketPair sockets = SocketPair::make();
@@ -33,4 +33,4 @@ WorkerDescription describe_plugins(const DescriptionRequest& request) {
     }
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

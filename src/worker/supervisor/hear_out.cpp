@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 Heard hear_out(Process& process, int socket, std::optional<std::chrono::milliseconds> limit) {
     using Clock = std::chrono::steady_clock;
@@ -43,4 +43,4 @@ Heard hear_out(Process& process, int socket, std::optional<std::chrono::millisec
     return heard;
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

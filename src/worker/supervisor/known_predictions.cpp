@@ -10,7 +10,7 @@
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/records.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 std::string nonsense_in(const PeakPrediction& prediction) {
     const auto bytes = [](const char* what, std::int64_t value) { return std::string{what} + " of " + std::to_string(value) + " bytes"; };
@@ -60,4 +60,4 @@ void KnownPredictions::store(const std::string& key, const std::string& text) co
     }
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -12,7 +12,7 @@
 
 #include "hpo/base/shortened_log.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 LogFile::LogFile(const std::filesystem::path& path) {
     constexpr int mode = O_RDWR | O_APPEND | O_CLOEXEC;
@@ -55,4 +55,4 @@ std::string LogFile::read(off_t from, off_t to) const {
     return text;
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -13,7 +13,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/worker/processor.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 MemoryQuestions::MemoryQuestions(const PoolConfig& config)
     : config_{config},
@@ -75,4 +75,4 @@ std::string MemoryQuestions::problem_in(const Answered& answer) const {
     return answer.peak ? nonsense_in(*answer.peak) : "an empty answer";
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

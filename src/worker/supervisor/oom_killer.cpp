@@ -9,7 +9,7 @@
 
 #include "hpo/device/control_groups.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 std::optional<std::int64_t> oom_kills_in(std::istream& text) {
     std::string line;
@@ -43,4 +43,4 @@ std::optional<bool> oom_killed_since(const std::optional<std::int64_t>& before) 
     return *now > *before;
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

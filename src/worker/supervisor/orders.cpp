@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 ProcessSpec worker_process(const PoolConfig& config, Environment environment) {
     ProcessSpec spec{.program = config.worker_program, .environment = std::move(environment)};
@@ -40,4 +40,4 @@ TrainerJob trainer_job(const PoolConfig& config, const TrainerInfo& info, const 
     return result;
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

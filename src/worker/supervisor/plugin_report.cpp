@@ -13,7 +13,7 @@
 #include "hpo/worker/supervisor/log_file.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 PluginReport report_on_plugin(const PluginReportRequest& request) {
     const LogFile output{{}};
@@ -54,4 +54,4 @@ PluginReport report_on_plugin(const PluginReportRequest& request) {
     return report;
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

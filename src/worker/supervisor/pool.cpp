@@ -22,7 +22,7 @@
 #include "hpo/worker/supervisor/metered_account.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 Pool::Pool(PoolConfig config)
     : config_{std::move(config)},
@@ -335,4 +335,4 @@ void Pool::suggest(ExecutorEvents& events, std::int64_t trial, const Asked& aske
     }
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -16,7 +16,7 @@
 #include "hpo/base/spawn.hpp"
 #include "hpo/core/value.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 std::string seconds_text(std::chrono::milliseconds time) {
     if (time.count() % 1000 == 0) return std::to_string(time.count() / 1000) + " s";
@@ -77,4 +77,4 @@ void Process::reap(int flags) {
     exit_ = WIFSIGNALED(status) ? ProcessExit{std::nullopt, WTERMSIG(status)} : ProcessExit{WEXITSTATUS(status), std::nullopt};
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -15,7 +15,7 @@
 #include <utility>
 #include <variant>
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 std::shared_ptr<RemoteWorker> RemoteWorker::start(boost::asio::io_context& loop, Listener& listener, ProcessSpec spec,
                                                   const std::filesystem::path& log_path) {
@@ -155,4 +155,4 @@ void RemoteWorker::after(std::chrono::milliseconds delay, F&& action) {
     });
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

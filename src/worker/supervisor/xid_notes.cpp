@@ -7,7 +7,7 @@
 
 #include "hpo/failure/codes/xid_message.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 void XidNotes::look(std::size_t attempts, bool patiently) {
     if (!source_) return;
@@ -37,4 +37,4 @@ void XidNotes::explain(Failure& failure, std::size_t mark) const {
     }
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -16,10 +16,10 @@
 #include "hpo/trainer/trainer.hpp"
 #include "tune/settings/settings.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 class Pool;
 }
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 class StoredPredictions;
 }
 

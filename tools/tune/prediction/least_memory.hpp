@@ -11,7 +11,7 @@
 #include "hpo/trainer/trainer.hpp"
 #include "tune/settings/settings.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 class Pool;
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// Disjoint ranges of addresses. Neighbours that touch are one.
 class AddressRanges {
@@ -54,4 +54,4 @@ private:
     std::map<std::uint64_t, std::uint64_t> ranges_;
 };
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

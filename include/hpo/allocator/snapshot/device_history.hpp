@@ -12,7 +12,7 @@
 #include "hpo/allocator/settings.hpp"
 #include "hpo/allocator/snapshot/snapshot.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 inline constexpr std::size_t no_event = std::numeric_limits<std::size_t>::max();
 
@@ -85,4 +85,4 @@ struct DeviceHistory {
 /// `emptied` are indexes of requests that empty_cache() was called before, in order, although the recording does not say so.
 [[nodiscard]] AllocationTrace requested_trace(const DeviceHistory& history, std::span<const std::size_t> emptied = {});
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

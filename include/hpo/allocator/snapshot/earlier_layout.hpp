@@ -15,7 +15,7 @@
 #include "hpo/allocator/snapshot/event_sorter.hpp"
 #include "hpo/allocator/snapshot/snapshot.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// Works out where the blocks from before a recording ended, and so the segments at its beginning.
 class EarlierLayout {
@@ -221,4 +221,4 @@ private:
     std::vector<std::uint64_t> highest_behind_;  ///< of the pages up to each
 };
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

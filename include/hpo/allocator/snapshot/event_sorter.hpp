@@ -16,7 +16,7 @@
 #include "hpo/allocator/snapshot/device_history.hpp"
 #include "hpo/allocator/snapshot/snapshot.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// A usual segment of a recording.
 struct WholeSegment {
@@ -282,4 +282,4 @@ private:
     std::vector<std::size_t> earlier_;
 };
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -8,7 +8,7 @@
 #include "hpo/allocator/settings.hpp"
 #include "hpo/allocator/snapshot/snapshot.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// True if a snapshot is not from PyTorch's allocator for CUDA, but from the copy of it for Ascend NPUs. That one adds 32 bytes to each
 /// request before it rounds, which the sizes of small blocks show: each is as large as with the 32 bytes, and two requests of different
@@ -31,4 +31,4 @@ namespace hpo::allocator::inline snapshot {
     return padded.size() > 1;
 }
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

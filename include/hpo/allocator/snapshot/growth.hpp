@@ -8,7 +8,7 @@
 
 #include "hpo/allocator/allocation_trace.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// One step of training in a trace: it ends with its phase "step".
 struct TracedStep {
@@ -32,4 +32,4 @@ struct GrowingScope {
 /// needed.
 [[nodiscard]] std::vector<GrowingScope> growing_scopes(const AllocationTrace& trace, const std::vector<TracedStep>& steps);
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

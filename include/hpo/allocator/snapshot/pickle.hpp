@@ -10,7 +10,7 @@
 #include "hpo/allocator/snapshot/pickled_data.hpp"
 #include "hpo/base/error.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// Reads a pickle of the protocols 2 to 5. An instruction that would make an object, call a function or import a module is an error: none
 /// is ever carried out.
@@ -64,4 +64,4 @@ private:
     std::size_t budget_ = 0;
 };
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

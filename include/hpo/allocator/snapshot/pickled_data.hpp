@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// A value of a pickle in 8 bytes: its kind, and the number itself or where its content is.
 struct PickleValue {
@@ -61,4 +61,4 @@ private:
     PickleValue root_;
 };
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

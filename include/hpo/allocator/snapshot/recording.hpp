@@ -12,7 +12,7 @@
 #include "hpo/allocator/snapshot/reproduction.hpp"
 #include "hpo/allocator/snapshot/snapshot.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// One device of a snapshot, replayed with the settings that it was recorded with.
 struct Recording {
@@ -46,4 +46,4 @@ struct RecordingChoice {
 /// The same of a file. Throws Error, too, if it cannot be read.
 [[nodiscard]] Recording open_recording(const std::filesystem::path& file, const RecordingChoice& choice = {});
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -9,7 +9,7 @@
 #include "hpo/allocator/settings.hpp"
 #include "hpo/allocator/snapshot/device_history.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// What the allocator held after a request, in bytes.
 struct HeldAfter {
@@ -50,4 +50,4 @@ struct Reproduction {
 [[nodiscard]] std::vector<std::size_t> refused_at_capacity(const DeviceHistory& history, const AllocatorSettings& settings,
                                                            std::int64_t capacity_bytes);
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

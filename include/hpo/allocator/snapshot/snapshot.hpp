@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// A line of code: of Python, or of C++ if that was recorded.
 struct Frame {
@@ -105,4 +105,4 @@ struct EncodedSnapshot {
 /// True if a file begins like a pickle of protocol 2 or later.
 [[nodiscard]] bool begins_as_pickle(const std::filesystem::path& file);
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

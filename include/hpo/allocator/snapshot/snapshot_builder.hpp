@@ -20,7 +20,7 @@
 #include "hpo/allocator/snapshot/snapshot_values.hpp"
 #include "hpo/base/error.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// Makes a Snapshot of a pickle's data. Checks every number that a replay relies on.
 class SnapshotBuilder : SnapshotValues {
@@ -235,4 +235,4 @@ private:
     std::map<std::vector<std::uint64_t>, std::uint64_t> pool_numbers_;
 };
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

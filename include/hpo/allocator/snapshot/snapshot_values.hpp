@@ -12,7 +12,7 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/base/error.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// Reads single values of a snapshot's pickle and checks their ranges. Errors name the file and the part that is read.
 class SnapshotValues {
@@ -100,4 +100,4 @@ private:
     std::int64_t in_all_ = 0;
 };
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -13,7 +13,7 @@
 #include "hpo/allocator/snapshot/snapshot.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// What the stacks of a snapshot say: the user's own line, and the part of a training step.
 class SourceLines {
@@ -59,4 +59,4 @@ inline constexpr TracePartNames recorded_part_names{"parameters or from before",
 /// then "forward", "backward" and "step" as the stacks and annotations say. Without stacks there are no phases.
 void describe_trace(AllocationTrace& trace, const DeviceHistory& history, const SourceLines& lines);
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

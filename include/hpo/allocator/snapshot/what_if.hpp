@@ -11,7 +11,7 @@
 #include "hpo/allocator/allocation_trace.hpp"
 #include "hpo/allocator/settings.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// What the same requests would take of a device under other settings of the allocator. All in bytes.
 struct WhatIf {
@@ -50,4 +50,4 @@ struct WhatIfQuestion {
 /// with a memory fraction, which only PyTorch from 2.10 on takes as a setting.
 [[nodiscard]] std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& rows);
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -7,7 +7,7 @@
 #include "hpo/allocator/allocation_trace.hpp"
 #include "hpo/allocator/settings.hpp"
 
-namespace hpo::allocator::inline snapshot {
+namespace hpo::allocator {
 
 /// Settings, and the text that they were read from.
 struct WrittenSettings {
@@ -25,4 +25,4 @@ struct WrittenSettings {
 /// Writes the same to a file. Readers see the old file or the whole new one.
 void write_snapshot(const std::filesystem::path& file, const AllocationTrace& trace, const WrittenSettings& settings);
 
-}  // namespace hpo::allocator::inline snapshot
+}  // namespace hpo::allocator

@@ -9,7 +9,7 @@
 #include "hpo/base/json_string.hpp"
 #include "hpo/core/attributes.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// The number of a JSON text. Returns nullopt if it is not a finite number.
 [[nodiscard]] std::optional<double> json_number(std::string_view json);
@@ -29,4 +29,4 @@ namespace hpo::analysis::inline cases {
 /// True if the attribute exists and is `true`, 1 or a text that is not empty.
 [[nodiscard]] bool attribute_is_set(const Attributes& attributes, std::string_view name);
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

@@ -8,7 +8,7 @@
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// The larger share of the device that a later attempt of the same plan had. The earlier one ran out of its own share.
 struct LargerShare {
@@ -30,4 +30,4 @@ struct LargerShare {
 /// Whether the next attempt had a larger share of the device and was otherwise the same. No rule needs to answer such a failure.
 [[nodiscard]] bool got_larger_share(const FailureCase& entry);
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

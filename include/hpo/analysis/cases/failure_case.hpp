@@ -12,7 +12,7 @@
 #include "hpo/analysis/cases/told_failure.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// True if a program said that it failed, and no more.
 [[nodiscard]] inline bool says_nothing(const Failure& failure) {
@@ -54,7 +54,7 @@ struct FailureCase {
     }
 };
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 
@@ -68,7 +68,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// The attempt's highest measured use of its device.
 [[nodiscard]] inline std::optional<std::int64_t> peak_of(const Attempt& attempt) {
@@ -87,4 +87,4 @@ void each_with_failure_cases(std::span<const Trial> trials, const ToldFailures& 
 /// (analysis/cases/history_cause.hpp).
 [[nodiscard]] std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log = {});
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

@@ -6,7 +6,7 @@
 
 #include "hpo/analysis/cases/failure_case.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// CUDA's code of a device-side assert.
 inline constexpr std::int64_t device_assert_code = 710;
@@ -27,4 +27,4 @@ inline constexpr std::int64_t device_assert_code = 710;
     return entry.victim ? "victim" : failure_name(entry.failure);
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

@@ -8,7 +8,7 @@
 #include "hpo/analysis/cases/finite_values.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// True for a trial that ran well: complete with finite values, or pruned, and without a failure.
 [[nodiscard]] inline bool ran_well(const Trial& trial) {
@@ -24,4 +24,4 @@ namespace hpo::analysis::inline cases {
 /// Adds the causes that only other trials can show: victims, leaks, and failures that must have been of capacity.
 void explain_by_history(std::span<FailureCase> cases, std::span<const Trial> trials);
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

@@ -11,7 +11,7 @@
 #include "hpo/analysis/cases/attribute_value.hpp"
 #include "hpo/failure/python_error.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// Calls `visit(path, text)` for each text in a JSON value, at any depth, in the document's order. `path` is "error.frames[2]" or the like,
 /// and empty if the value is itself a text. Names of members are not texts.
@@ -92,4 +92,4 @@ void each_json_text(std::string_view json, Visit&& visit) {
     }
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

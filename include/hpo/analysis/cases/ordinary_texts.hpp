@@ -13,7 +13,7 @@
 #include "hpo/analysis/cases/json_texts.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// The texts in the attributes of trials that ran well. They are settings and remarks, not messages of a failure. An attribute is read on
 /// its first use.
@@ -60,4 +60,4 @@ private:
     std::map<std::string, Texts> known_;
 };
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

@@ -8,7 +8,7 @@
 
 #include "hpo/analysis/cases/failure_case.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// The trials of the same study whose processes held the memory that a trial lacked.
 struct NeighbourTrials {
@@ -32,4 +32,4 @@ private:
     std::map<std::int64_t, std::vector<const Trial*>> by_process_;
 };
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

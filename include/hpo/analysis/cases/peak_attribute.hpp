@@ -9,7 +9,7 @@
 
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// The peak of device memory, in bytes, that a program kept in a trial's user attributes: `peak_memory_gb` (10^9 bytes), or a common name
 /// such as `max_memory_allocated`, `gpu_mem` or `peak_vram`, with or without a unit behind it (bytes, kb, mb, gb, kib, mib, gib). A text
@@ -21,4 +21,4 @@ namespace hpo::analysis::inline cases {
 /// whose it is, as in mem_gb.
 [[nodiscard]] std::set<std::string> unread_peaks(std::span<const Trial> trials);
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

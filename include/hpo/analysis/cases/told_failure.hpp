@@ -12,7 +12,7 @@
 #include "hpo/analysis/cases/ordinary_texts.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// What a text says about a trial's failure, and its place: "attribute err", "attribute info, in error.message", "run.log, line 12".
 struct ToldFailure {
@@ -23,7 +23,7 @@ struct ToldFailure {
 /// What the program's own log says, by the number of the trial.
 using ToldFailures = std::map<std::int64_t, ToldFailure>;
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 
@@ -56,7 +56,7 @@ struct TextSays {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline cases {
+namespace hpo::analysis {
 
 /// Whether `a` says at least as much about the cause as `b`. The order is: an out-of-memory with figures, one without, another known cause,
 /// any error.
@@ -71,4 +71,4 @@ namespace hpo::analysis::inline cases {
     return told_in_attributes(trial, none);
 }
 
-}  // namespace hpo::analysis::cases
+}  // namespace hpo::analysis

@@ -10,7 +10,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/plan_fields.hpp"
 
-namespace hpo::analysis::inline changes {
+namespace hpo::analysis {
 
 /// The smallest single change with which a failed attempt would have fitted.
 struct Change {
@@ -45,7 +45,7 @@ struct Change {
     return "figures";
 }
 
-}  // namespace hpo::analysis::changes
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 

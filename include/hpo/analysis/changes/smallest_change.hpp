@@ -8,11 +8,11 @@
 #include "hpo/analysis/changes/witnesses.hpp"
 #include "hpo/analysis/demand/model.hpp"
 
-namespace hpo::analysis::inline changes {
+namespace hpo::analysis {
 
 /// The smallest single change that is known to fit. A later attempt of the same trial shows it, or else another trial. A much smaller
 /// change that fits by the peaks of all trials is preferred to the latter. For causes outside the configuration the change follows from the
 /// failure's figures. Returns nullopt if no change is known.
 [[nodiscard]] std::optional<Change> smallest_change(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model);
 
-}  // namespace hpo::analysis::changes
+}  // namespace hpo::analysis

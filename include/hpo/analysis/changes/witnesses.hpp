@@ -13,7 +13,7 @@
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/analysis/demand/order.hpp"
 
-namespace hpo::analysis::inline changes {
+namespace hpo::analysis {
 
 /// The trials that ran and those that did not fit, as points of a DemandOrder. Failures are compared with them.
 ///
@@ -73,4 +73,4 @@ private:
     std::optional<std::int64_t> largest_;
 };
 
-}  // namespace hpo::analysis::changes
+}  // namespace hpo::analysis

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 /// A parameter, or a part of the plan, that memory can depend on.
 struct DemandAxis {
@@ -34,4 +34,4 @@ struct DemandAxis {
 /// resolution may be a smaller number, and larger blocks may be fewer.
 [[nodiscard]] bool is_plain_size(std::string_view name);
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 /// At most `most` elements, evenly spaced and in their order. All of them if there are no more.
 template <class T>
@@ -18,4 +18,4 @@ template <class T>
     return spaced;
 }
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

@@ -5,7 +5,7 @@
 
 #include "hpo/core/param_set.hpp"
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 /// One trial for the learner.
 struct Example {
@@ -14,4 +14,4 @@ struct Example {
     std::optional<double> peak_bytes;  ///< the measured need, if there is one
 };
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

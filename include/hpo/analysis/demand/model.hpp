@@ -13,7 +13,7 @@
 #include "hpo/analysis/demand/example.hpp"
 #include "hpo/analysis/demand/term.hpp"
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 /// What memory trials need, learned from a study: the parameters that memory depends on and, if peaks were measured, the amount.
 class DemandModel {
@@ -95,4 +95,4 @@ private:
     double used_ = 1;
 };
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

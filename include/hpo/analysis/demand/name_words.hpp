@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 /// The words of a name in lower case, without plural and number: "encoder.numLayers2" gives encoder, num, layer.
 [[nodiscard]] inline std::vector<std::string> words_of(std::string_view name) {
@@ -37,4 +37,4 @@ namespace hpo::analysis::inline demand {
     return std::ranges::all_of(words, [&](const std::string& word) { return std::ranges::find(known, word) != known.end(); });
 }
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

@@ -15,7 +15,7 @@
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 /// Says which of two trials needs at least as much memory as the other, if that is certain. It looks at the plan and at all parameters of
 /// the study, except those that are neutral by name. Values without a known direction are compared for equality only.
@@ -82,4 +82,4 @@ private:
     std::size_t plan_begin_ = 0;
 };
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 /// "batch_size" of "train.batch_size".
 [[nodiscard]] inline std::string_view last_part(std::string_view name) {
@@ -21,4 +21,4 @@ namespace hpo::analysis::inline demand {
 /// strengths, lengths of training. Such a parameter is never named as the cause of an out-of-memory.
 [[nodiscard]] bool is_memory_neutral(std::string_view name);
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

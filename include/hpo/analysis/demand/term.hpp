@@ -10,7 +10,7 @@
 #include "hpo/analysis/demand/demand.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline demand {
+namespace hpo::analysis {
 
 /// What one parameter adds to the logarithm of a trial's demand: a straight line over a number or its logarithm, or a level for each
 /// choice.
@@ -38,4 +38,4 @@ struct DemandTerm {
     }
 };
 
-}  // namespace hpo::analysis::demand
+}  // namespace hpo::analysis

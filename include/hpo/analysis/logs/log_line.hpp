@@ -10,7 +10,7 @@
 
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline logs {
+namespace hpo::analysis {
 
 /// Optuna's log line about the end of a trial: "[W 2026-01-31 12:00:00,123] Trial 7 failed with parameters: {...} because of the following
 /// error: ...".
@@ -24,7 +24,7 @@ struct LogEvent {
     std::string traceback;
 };
 
-}  // namespace hpo::analysis::logs
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 

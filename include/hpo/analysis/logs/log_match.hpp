@@ -12,7 +12,7 @@
 #include "hpo/analysis/cases/told_failure.hpp"
 #include "hpo/analysis/logs/program_log.hpp"
 
-namespace hpo::analysis::inline logs {
+namespace hpo::analysis {
 
 /// What a log says about a study.
 struct LogMatch {
@@ -26,7 +26,7 @@ struct LogMatch {
     std::size_t unmatched_kills = 0;          ///< lines that say that a process was killed, of no known trial
 };
 
-}  // namespace hpo::analysis::logs
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 
@@ -42,9 +42,9 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline logs {
+namespace hpo::analysis {
 
 /// Matches a log with the trials of a study. What cannot be matched goes into `unmatched`. Failures of earlier logs in `told` stay.
 void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& match);
 
-}  // namespace hpo::analysis::logs
+}  // namespace hpo::analysis

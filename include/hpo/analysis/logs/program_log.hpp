@@ -12,7 +12,7 @@
 #include "hpo/analysis/logs/log_line.hpp"
 #include "hpo/analysis/logs/shown_params.hpp"
 
-namespace hpo::analysis::inline logs {
+namespace hpo::analysis {
 
 /// Something that a program printed beside Optuna's lines: a traceback, an allocator's message, "Killed".
 struct LogRemark {
@@ -100,4 +100,4 @@ private:
     bool chain_ = false;            ///< the next heading belongs to the same chain
 };
 
-}  // namespace hpo::analysis::logs
+}  // namespace hpo::analysis

@@ -10,7 +10,7 @@
 
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline logs {
+namespace hpo::analysis {
 
 /// The names by which a reader knows lines that may show a trial's parameters.
 class ParamNames {
@@ -43,7 +43,7 @@ private:
     std::map<std::string, std::vector<Entry>> by_number_;  ///< by the number of each trial that has most values in the study; sorted
 };
 
-}  // namespace hpo::analysis::logs
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 

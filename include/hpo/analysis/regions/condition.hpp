@@ -10,7 +10,7 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/value.hpp"
 
-namespace hpo::analysis::inline regions {
+namespace hpo::analysis {
 
 /// A test of one parameter: `train.batch_size >= 48`, `model.name = roberta-large`, `model.name in (a, b)`. False for a trial without the
 /// parameter.
@@ -37,4 +37,4 @@ using Region = std::vector<Condition>;
 
 [[nodiscard]] std::string describe(const Region& region);
 
-}  // namespace hpo::analysis::regions
+}  // namespace hpo::analysis

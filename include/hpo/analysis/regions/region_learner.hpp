@@ -10,7 +10,7 @@
 #include "hpo/analysis/demand/example.hpp"
 #include "hpo/analysis/regions/condition.hpp"
 
-namespace hpo::analysis::inline regions {
+namespace hpo::analysis {
 
 struct LearnedRegion {
     Region region;
@@ -18,7 +18,7 @@ struct LearnedRegion {
     std::size_t positives = 0;
 };
 
-}  // namespace hpo::analysis::regions
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 
@@ -46,7 +46,7 @@ struct Candidate {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline regions {
+namespace hpo::analysis {
 
 /// Finds the few regions, of one to three conditions each, where positives are frequent. It is subgroup discovery with the measure
 /// sqrt(coverage) * (rate - rate of all) (Kloesgen 1996). It is greedy: each next region is judged on the positives that no region covers
@@ -60,4 +60,4 @@ namespace hpo::analysis::inline regions {
 [[nodiscard]] std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::span<const ParamSet* const> kept = {},
                                                        std::size_t most = 3);
 
-}  // namespace hpo::analysis::regions
+}  // namespace hpo::analysis

@@ -7,7 +7,7 @@
 
 #include "hpo/analysis/regions/region_learner.hpp"
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 /// A two-by-two table of trials: failed and all, inside a region and outside of it.
 struct RegionCounts {
@@ -38,4 +38,4 @@ struct FailureRegion {
 /// model. That is no proof of one.
 [[nodiscard]] bool looks_like_memory(const Region& region);
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

@@ -13,7 +13,7 @@
 #include "hpo/analysis/rules/wait_record.hpp"
 #include "hpo/core/failure.hpp"
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 /// A region with the share of its trials that ran out of memory.
 struct OomRegion {
@@ -25,7 +25,7 @@ struct OomRegion {
     [[nodiscard]] double rate() const { return trials > 0 ? static_cast<double>(oom) / static_cast<double>(trials) : 0; }
 };
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis
 
 namespace hpo::analysis::detail {
 
@@ -45,7 +45,7 @@ namespace hpo::analysis::detail {
 
 }  // namespace hpo::analysis::detail
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 /// A Lua chunk with the rule for a study's out-of-memories. It returns a table with one function, both or none. `causes` are the causes
 /// that the rule must answer. They leave out failures that only needed a larger share of the device. `knows_batch`: trials have a batch
@@ -61,4 +61,4 @@ namespace hpo::analysis::inline rules {
 [[nodiscard]] std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes, bool knows_batch,
                                    const WaitRecord& waits = {});
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

@@ -8,7 +8,7 @@
 #include "hpo/analysis/rules/lua_rule.hpp"
 #include "hpo/core/failure.hpp"
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 /// A Python module with the rule for a study that Optuna ran. It has the regions of the Lua rule. Without causes the text is empty.
 ///
@@ -18,4 +18,4 @@ namespace hpo::analysis::inline rules {
 /// `keeps_message(objective)` is an objective that prunes a trial that runs out of memory, and keeps the message for the next post-mortem.
 [[nodiscard]] std::string python_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes);
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

@@ -9,7 +9,7 @@
 #include "hpo/analysis/regions/condition.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 /// A region of the parameters in which no trial needed too much.
 struct SafeRegion {
@@ -25,4 +25,4 @@ struct SafeRegion {
 /// remain, or if positives remain. Deterministic.
 [[nodiscard]] std::optional<SafeRegion> safe_region(std::span<const Example> examples);
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

@@ -6,7 +6,7 @@
 
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline rules {
+namespace hpo::analysis {
 
 /// What came of retries that waited until other processes had given memory back, in trials that have ended.
 struct WaitRecord {
@@ -22,4 +22,4 @@ struct WaitRecord {
 
 [[nodiscard]] WaitRecord wait_record(std::span<const Trial> trials);
 
-}  // namespace hpo::analysis::rules
+}  // namespace hpo::analysis

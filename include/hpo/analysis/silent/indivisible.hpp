@@ -8,7 +8,7 @@
 
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// Two whole numbers of which the second does not divide the first in the failed trials, and does in all others: 100 units for 3 heads.
 struct IndivisiblePair {
@@ -19,4 +19,4 @@ struct IndivisiblePair {
 /// The pair that tells all failed trials from all others. Nullopt if there is none, or fewer than three trials on one of the sides.
 [[nodiscard]] std::optional<IndivisiblePair> indivisible_pair(const std::set<const Trial*>& failed, std::span<const Trial* const> others);
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

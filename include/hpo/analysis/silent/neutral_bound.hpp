@@ -7,7 +7,7 @@
 
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// A number that memory does not depend on, such as a learning rate, and that alone tells some trials from all others.
 struct NeutralBound {
@@ -20,4 +20,4 @@ struct NeutralBound {
 /// others, since chance makes one among fewer.
 [[nodiscard]] std::optional<NeutralBound> neutral_bound(std::span<const Trial* const> trials, std::span<const Trial* const> others);
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

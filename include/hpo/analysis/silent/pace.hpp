@@ -10,7 +10,7 @@
 #include "hpo/base/time.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// How long the complete trials of a study take, and how far their reports go. Trials that ended otherwise are compared with it.
 struct Pace {
@@ -26,4 +26,4 @@ struct Pace {
 /// Trials whose value is perhaps no result say nothing of how long a trial takes. So do those that met an error, `without`.
 [[nodiscard]] Pace pace_of(std::span<const Trial> trials, const std::set<const Trial*>& without = {});
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

@@ -9,7 +9,7 @@
 
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// Finds the trial that was the only one to run at some time. A query takes as many comparisons as a binary search.
 class RunningTrials {
@@ -62,4 +62,4 @@ private:
     mutable std::size_t compared_ = 0;
 };
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

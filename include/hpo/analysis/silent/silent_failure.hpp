@@ -12,7 +12,7 @@
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/analysis/silent/pace.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// What the stored data of a trial show if it failed without a message. Each pattern is a fact. It only suggests a cause.
 enum class SilentPattern {
@@ -49,4 +49,4 @@ struct SilentFailure {
 [[nodiscard]] std::vector<SilentFailure> silent_failures(std::span<const FailureCase> cases, std::span<const Trial> trials,
                                                          const Pace& pace);
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

@@ -15,7 +15,7 @@
 #include "hpo/analysis/silent/unreported_prunes.hpp"
 #include "hpo/core/study.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// What is known of a study beside its trials.
 struct StudyContext {
@@ -49,4 +49,4 @@ struct SilentReport {
 [[nodiscard]] SilentReport silent_report(std::span<const FailureCase> cases, std::span<const Trial> trials,
                                          const StudyContext& context = {});
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

@@ -13,7 +13,7 @@
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/analysis/silent/pace.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// A trial of another program that is still RUNNING in the store, long after it began. Its process is probably gone.
 struct StaleTrial {
@@ -33,4 +33,4 @@ using AbandonedTrials = std::set<std::int64_t>;
 /// hour.
 [[nodiscard]] std::vector<StaleTrial> stale_trials(std::span<const Trial> trials, std::optional<double> silent_seconds = {});
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

@@ -8,7 +8,7 @@
 #include "hpo/core/study.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// Complete trials whose value is perhaps no result. A program that catches an error often returns such a value.
 struct SuspiciousValues {
@@ -26,4 +26,4 @@ struct SuspiciousValues {
 [[nodiscard]] SuspiciousValues suspicious_values(std::span<const Trial> trials, std::span<const Direction> directions,
                                                  const std::set<const Trial*>& explained);
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

@@ -8,7 +8,7 @@
 
 #include "hpo/core/trial.hpp"
 
-namespace hpo::analysis::inline silent {
+namespace hpo::analysis {
 
 /// A trial of another program that was pruned without a report. No pruner can have judged it, so the program gave it up. It may have caught
 /// an out-of-memory.
@@ -22,4 +22,4 @@ struct UnreportedPrune {
 /// after a report. They are used only in studies whose trials report. `known` are the trials whose failure is known.
 [[nodiscard]] std::vector<UnreportedPrune> unreported_prunes(std::span<const Trial> trials, const std::set<const Trial*>& known);
 
-}  // namespace hpo::analysis::silent
+}  // namespace hpo::analysis

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// The prior of one family's residuals: the centre is normal, the variance is inverse gamma.
 struct ResidualFamilyPrior {
@@ -58,4 +58,4 @@ private:
     std::vector<Bound> bounds_;
 };
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

@@ -11,7 +11,7 @@
 #include "hpo/memory/calibration/observation.hpp"
 #include "hpo/memory/calibration/posterior.hpp"
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// The posteriors of all pools. They take in what other studies measured (History::other_studies), then the study's attempts in the order
 /// of trial and attempt numbers.
@@ -61,4 +61,4 @@ private:
     Past past_;
 };
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

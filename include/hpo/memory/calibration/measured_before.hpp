@@ -9,7 +9,7 @@
 #include "hpo/memory/calibration/observation.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// The work of an attempt, as far as its prediction describes it.
 struct PredictedWork {
@@ -45,4 +45,4 @@ struct PredictedWork {
     return ended ? largest : std::nullopt;
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

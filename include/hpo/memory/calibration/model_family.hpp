@@ -7,7 +7,7 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// The family of an attempt: "text_classifier bf16 model=bert-base". Predictions for attempts of one family have similar errors. They have
 /// the same trainer, precision and checkpointing. They also have the same value of each text parameter, such as a model's name or an
@@ -23,4 +23,4 @@ namespace hpo::memory::inline calibration {
     return family;
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

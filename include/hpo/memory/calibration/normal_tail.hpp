@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// phi(a) / (1 - Phi(a)) of the standard normal distribution. It equals E[x | x > a].
 [[nodiscard]] double normal_hazard(double a);
@@ -13,4 +13,4 @@ namespace hpo::memory::inline calibration {
 /// Stegun 26.7.5) is the start of Newton's method. Exact to 1e-8 between 1e-9 and 1 - 1e-9.
 [[nodiscard]] double student_quantile(double probability, double freedom);
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

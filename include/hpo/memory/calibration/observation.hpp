@@ -15,7 +15,7 @@
 #include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// The group of an attempt. Predictions in one family are wrong in the same way, predictions in one pool in similar ways.
 struct ResidualGroup {
@@ -60,10 +60,6 @@ struct MeasuredNeed {
 [[nodiscard]] inline std::optional<Residual> residual_of(const Trial& trial, const Attempt& attempt) {
     return residual_of(params_of(trial, attempt), attempt);
 }
-
-}  // namespace hpo::memory::calibration
-
-namespace hpo::memory::inline calibration {
 
 inline ResidualGroup residual_group(const std::string& source, const RunsOn& runs_on, const ParamSet& params, const ExecutionPlan& plan) {
     const std::string device = runs_on.device_name.empty() ? plan.device.substr(0, plan.device.find(':')) : runs_on.device_name;
@@ -121,4 +117,4 @@ inline std::optional<Residual> residual_of(const ParamSet& params, const Attempt
     return Residual{std::move(group), comparable_error(estimate, error), !ended};
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

@@ -8,7 +8,7 @@
 #include "hpo/memory/calibration/family.hpp"
 #include "hpo/memory/calibration/scores.hpp"
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// How far a kind of prediction is expected to be off before any measurement. All are standard deviations of log(true need / predicted
 /// need). The defaults are for predictions that run the trainer's own code.
@@ -100,4 +100,4 @@ private:
     int seen_ = 0;
 };
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

@@ -6,7 +6,7 @@
 #include "hpo/core/history.hpp"
 #include "hpo/memory/calibration/observation.hpp"
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// True for an attempt that was launched although it may well not fit. Its estimate is the whole device, at a confidence below the guard's
 /// usual one.
@@ -42,4 +42,4 @@ namespace hpo::memory::inline calibration {
     return unspent;
 }
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace hpo::memory::inline calibration {
+namespace hpo::memory {
 
 /// The scores of the latest residuals. A score is the residual minus its predicted centre, divided by its predicted scale. The scores show
 /// whether the predictions hold, and replace them if they do not.
@@ -47,4 +47,4 @@ private:
     std::size_t next_ = 0;
 };
 
-}  // namespace hpo::memory::calibration
+}  // namespace hpo::memory

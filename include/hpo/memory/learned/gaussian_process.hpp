@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// A normal distribution.
 struct NormalBelief {
@@ -65,4 +65,4 @@ private:
     std::vector<double> weights_;
 };
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

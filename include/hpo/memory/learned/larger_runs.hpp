@@ -7,7 +7,7 @@
 #include "hpo/core/plan.hpp"
 #include "hpo/memory/learned/peak_law.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// What runs say of others that are at most as large.
 ///
@@ -56,4 +56,4 @@ private:
     std::vector<Inputs> contradictions_;  ///< the inputs in which a run was smaller that took more; none contains another
 };
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -6,7 +6,7 @@
 
 #include "hpo/memory/learned/peak_law.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 inline constexpr std::size_t most_steps = 5;  ///< of one amount
 
@@ -18,4 +18,4 @@ inline constexpr std::size_t most_steps = 5;  ///< of one amount
 /// The bytes of a part, divided by its coefficient. 0 for a run that does not have an amount of it.
 [[nodiscard]] double product_of(const LawTerm& term, const std::vector<double>& row);
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -8,7 +8,7 @@
 #include "hpo/memory/learned/law_parts.hpp"
 #include "hpo/memory/learned/peak_law.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// Finds laws by what they leave unexplained.
 ///
@@ -50,4 +50,4 @@ private:
     double measured_ = 0;  ///< runs, by their weights
 };
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

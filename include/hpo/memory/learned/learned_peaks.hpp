@@ -16,7 +16,7 @@
 #include "hpo/memory/learned/peak_points.hpp"
 #include "hpo/memory/learned/told_law.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// Estimate::source of what is learned from peaks of the program, and of an attempt that gets the whole device because nothing is known
 /// yet.
@@ -117,4 +117,4 @@ private:
     PeakModel lender_;                                ///< of borrowed points alone
 };
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// A part of a law: `bytes` times the powers of its factors. Only configurations for which all its conditions hold have the part.
 struct LawTerm {
@@ -43,4 +43,4 @@ struct LawData {
     [[nodiscard]] double weight(std::size_t run) const { return is_borrowed(run) ? borrowed_weight : 1; }
 };
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -5,7 +5,7 @@
 
 #include "hpo/memory/learned/peak_law.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// A peak as a sum of products: a constant, and parts that are proportional to products of amounts. Each coefficient is at least 0, because
 /// a larger amount never takes less memory.
@@ -39,4 +39,4 @@ private:
     double least_bytes_ = 1;  ///< what no law is below
 };
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

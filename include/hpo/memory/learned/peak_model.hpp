@@ -7,7 +7,7 @@
 #include "hpo/memory/learned/gaussian_process.hpp"
 #include "hpo/memory/learned/peak_laws.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// The logarithm of a peak as a function of a run's inputs: laws, and a Gaussian process over what they leave. So it follows what was seen,
 /// and goes on by the laws beyond it.
@@ -62,4 +62,4 @@ private:
     bool borrows_ = false;
 };
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -15,7 +15,7 @@
 #include "hpo/memory/learned/peak_law.hpp"
 #include "hpo/memory/learned/peak_model.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// What attempts told of their memory, with their parameters as rows of inputs. LearnedPeaks says what the inputs are. The trials must
 /// outlive the points. Thread safety: const members may be called by several threads.
@@ -74,4 +74,4 @@ private:
     std::vector<Input> inputs_;
 };
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -7,7 +7,7 @@
 
 #include "hpo/core/value.hpp"
 
-namespace hpo::memory::inline learned {
+namespace hpo::memory {
 
 /// What a program's peaks follow, with the names of its parameters, to be told to people.
 struct ToldLaw {
@@ -47,4 +47,4 @@ struct ToldLaw {
 /// One line: "roughly 200 MiB + 6.0 MiB for each example of batch (from 20 attempts; typical error 2 %)". It says so if there is no law.
 [[nodiscard]] std::string in_words(const ToldLaw& law);
 
-}  // namespace hpo::memory::learned
+}  // namespace hpo::memory

@@ -6,7 +6,7 @@
 
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Retries once while no other attempt of the run is running, if other processes held the memory.
 struct Alone {
@@ -23,4 +23,4 @@ struct Alone {
 
 static_assert(RecoveryRung<Alone>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

@@ -13,7 +13,7 @@
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Retries after pauses that double, if the network or a network file system was away. A trial may fill a disk by itself, so a full disk is
 /// not waited for. Whether a server that refused was the trial's own is not known. It pauses only if an attempt of the study has ended well
@@ -34,10 +34,6 @@ struct Backoff {
 };
 
 static_assert(RecoveryRung<Backoff>);
-
-}  // namespace hpo::recovery::rungs
-
-namespace hpo::recovery::inline rungs {
 
 namespace detail {
 
@@ -77,4 +73,4 @@ inline std::optional<Recovery> Backoff::offer(const FailedAttempt& failed) const
     return retry;
 }
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

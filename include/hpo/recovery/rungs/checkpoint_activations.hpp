@@ -6,7 +6,7 @@
 
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Computes activations again in the backward pass. That takes less memory and about a third more time.
 struct CheckpointActivations {
@@ -23,4 +23,4 @@ struct CheckpointActivations {
 
 static_assert(RecoveryRung<CheckpointActivations>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

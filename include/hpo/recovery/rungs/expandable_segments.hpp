@@ -6,7 +6,7 @@
 
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Lets the CUDA allocator grow its segments, if memory was reserved in pieces that are too small. Needs LibTorch 2.1 or later.
 struct ExpandableSegments {
@@ -23,4 +23,4 @@ struct ExpandableSegments {
 
 static_assert(RecoveryRung<ExpandableSegments>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

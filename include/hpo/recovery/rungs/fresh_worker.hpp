@@ -8,7 +8,7 @@
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Retries once in a process that has run no attempt yet: after a leak or fragmentation, after the worker died, and after a CUDA error that
 /// a second attempt may not meet.
@@ -30,4 +30,4 @@ struct FreshWorker {
 
 static_assert(RecoveryRung<FreshWorker>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

@@ -6,7 +6,7 @@
 
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Forbids the CUDA allocator to split blocks above 128 MiB, and lets it give cached ones back early, after fragmentation. For attempts
 /// that have no allocator settings yet and do not use expandable segments, such as those of LibTorch before 2.1. Needs LibTorch 1.12 or
@@ -27,4 +27,4 @@ struct LimitSplits {
 
 static_assert(RecoveryRung<LimitSplits>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

@@ -6,7 +6,7 @@
 
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Computes in bf16 what was computed in fp32. The result is another one, so this rung is in no ladder unless somebody names it.
 struct LowerPrecision {
@@ -23,4 +23,4 @@ struct LowerPrecision {
 
 static_assert(RecoveryRung<LowerPrecision>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

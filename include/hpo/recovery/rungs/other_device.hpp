@@ -10,7 +10,7 @@
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Retries on another device of the run if this one is to blame, or if other processes held its memory. At most once for each of the other
 /// devices, and three times in all.
@@ -35,4 +35,4 @@ struct OtherDevice {
 
 static_assert(RecoveryRung<OtherDevice>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

@@ -8,7 +8,7 @@
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Retries in a new process, `most` times in a trial, if the failure may not come again. An exception of the trainer may be one: perhaps a
 /// file or a service was away.
@@ -30,4 +30,4 @@ struct Retry {
 
 static_assert(RecoveryRung<Retry>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

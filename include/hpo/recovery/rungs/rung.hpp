@@ -12,7 +12,7 @@
 #include "hpo/core/history.hpp"
 #include "hpo/recovery/concept.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// One way to answer a failure, for a Ladder. `offer` returns nullopt if it cannot help with this failure, or has been tried often enough
 /// in this trial. `name` is its word on a command line and in the post-mortem.
@@ -75,4 +75,4 @@ concept RecoveryRung = std::default_initializable<R> && requires(const R& rung, 
     return retry;
 }
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

@@ -9,7 +9,7 @@
 
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// The failures that a record tells apart: the kind, and the cause of memory that ran out.
 struct FailureClass {
@@ -52,4 +52,4 @@ struct RungRecord {
     return record;
 }
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

@@ -9,7 +9,7 @@
 #include "hpo/failure/retry_words.hpp"
 #include "hpo/recovery/rungs/rung.hpp"
 
-namespace hpo::recovery::inline rungs {
+namespace hpo::recovery {
 
 /// Retries when enough of the device is free, or after a time, if other processes held the memory. Up to three times in a trial.
 struct Wait {
@@ -41,4 +41,4 @@ struct Wait {
 
 static_assert(RecoveryRung<Wait>);
 
-}  // namespace hpo::recovery::rungs
+}  // namespace hpo::recovery

@@ -14,7 +14,7 @@
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// A range of trial ids of one study. Both ends belong to it.
 struct TrialRange {
@@ -96,4 +96,4 @@ void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::
 
 [[nodiscard]] std::vector<Rejection> read_rejections(Connection& connection, std::int64_t study_id, DistributionCache& distributions);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

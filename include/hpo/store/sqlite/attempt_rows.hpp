@@ -13,7 +13,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/store/sqlite/connection.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 // Attempts, failures, memory marks and rejections as rows of the hpo_ tables. Every member has a column. The column plan_json has the whole
 // plan of an attempt once more.
@@ -85,4 +85,4 @@ void write_attempt(Connection& connection, std::int64_t trial_id, const Attempt&
 
 void write_rejection(Connection& connection, std::int64_t study_id, const Rejection& rejection);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -21,7 +21,7 @@
 #include "hpo/store/sqlite/lock_holders.hpp"
 #include "hpo/store/sqlite/patience.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// A column has a value of a wrong kind, such as a text in place of a number. The file is damaged, or another program wrote it wrongly.
 class UnreadableColumn : public Error {
@@ -217,4 +217,4 @@ private:
     std::unordered_map<std::string_view, SQLite::Statement> statements_;  ///< by their text, which must be a string literal
 };
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -11,7 +11,7 @@
 #include "hpo/core/distribution.hpp"
 #include "hpo/core/param_set.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// The text `{"name": "FloatDistribution", "attributes": {...}}`, as Optuna writes it to `trial_params.distribution_json`.
 [[nodiscard]] std::string distribution_text(const Distribution& distribution);
@@ -43,4 +43,4 @@ private:
 [[nodiscard]] std::string params_text(const ParamSet& params);
 [[nodiscard]] ParamSet parse_params(std::string_view place, std::string_view text, DistributionCache& distributions);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

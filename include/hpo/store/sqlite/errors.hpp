@@ -8,9 +8,9 @@
 
 #include "hpo/base/error.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// The Error for an SQLite error, in words that say what to do. `waited` is how long the call waited for a lock.
 [[nodiscard]] Error sqlite_error(const std::string& path, const SQLite::Exception& error, std::chrono::milliseconds waited);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -7,7 +7,7 @@
 
 #include "hpo/store/sqlite/connection.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// Our tables, indices and triggers in a file, and the columns of the tables, in their order.
 struct HpoLayout {
@@ -35,7 +35,7 @@ struct HpoLayout {
     }
 };
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store
 
 namespace hpo::store::detail {
 
@@ -54,7 +54,7 @@ inline constexpr const char* hpo_columns_query =
 
 }  // namespace hpo::store::detail
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// What the file has. Call it inside Connection::read or write.
 [[nodiscard]] inline HpoLayout read_layout(Connection& connection) {
@@ -77,4 +77,4 @@ void complete_layout(Connection& connection);
 /// Design note: SQLite looks for a name among temporary views first, so no query needs to know of them.
 void bridge_missing(Connection& connection);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// The version of the `hpo_*` tables. New tables and new nullable columns do not raise it, because opening a file adds them. Raise it for a
 /// change that an older reader would misunderstand. Older readers then refuse the file.
@@ -160,4 +160,4 @@ DELETE FROM hpo_rejections WHERE study_id NOT IN (SELECT study_id FROM studies);
 DELETE FROM hpo_runs WHERE study_id NOT IN (SELECT study_id FROM studies);
 )sql";
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// The processes of this host that hold a write lock on an SQLite file, in words: "process 123 (python3)". Empty if /proc/locks names none.
 [[nodiscard]] std::string lock_holders(const std::string& path);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -4,7 +4,7 @@
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/optuna_shape.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// Puts a file into write-ahead mode. With `synchronous = NORMAL`, every commit is then safe from a crash of the process. docs/store.md
 /// says what a power cut may take. If the file system does not support the mode, every commit is synced instead. Design note: to change the
@@ -15,4 +15,4 @@ void choose_journal(Connection& connection);
 /// that the version that made the file did not have. A file that is refused does not change.
 [[nodiscard]] OptunaShape prepare_file(Connection& connection);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

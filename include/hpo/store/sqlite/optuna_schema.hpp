@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace hpo::store::inline sqlite::optuna {
+namespace hpo::store::optuna {
 
 /// The revision of the tables below, and the Optuna release that makes the same tables. Optuna 3.2 to 5.0 open such a file without an
 /// upgrade.
@@ -154,4 +154,4 @@ struct StoredNumber {
     return number.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-}  // namespace hpo::store::sqlite::optuna
+}  // namespace hpo::store::optuna

@@ -7,7 +7,7 @@
 #include "hpo/store/sqlite/optuna_schema.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// What a file holds: Optuna's revision, what other programs added, and whether our tables are there.
 struct OptunaShape {
@@ -30,4 +30,4 @@ struct OptunaShape {
 /// Connection::read or write.
 [[nodiscard]] OptunaShape read_shape(Connection& connection);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -9,7 +9,7 @@
 
 #include "hpo/base/time.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// How a store waits for trouble that can pass, and whom it tells.
 struct PatienceOptions {
@@ -62,4 +62,4 @@ private:
     double pause_seconds_ = 0;  ///< the latest after a failure
 };
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -11,7 +11,7 @@
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/plan_json.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 // The plan of an attempt as columns of hpo_attempts, one for each member, for people who use SQL. hpo itself reads plan_json. It reads
 // these columns only if a file has no plan_json.
@@ -50,4 +50,4 @@ template <class T>
     return plan;
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

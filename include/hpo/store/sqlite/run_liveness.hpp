@@ -15,7 +15,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/store/store.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 [[nodiscard]] inline std::string host_name() {
     std::array<char, 256> name{};
@@ -80,4 +80,4 @@ private:
     std::map<std::int64_t, Seen> seen_;  ///< by run id
 };
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -8,7 +8,7 @@
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/store.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 // Runs as rows of hpo_runs. Call all that write inside Connection::write.
 
@@ -19,4 +19,4 @@ void write_run_end(Connection& connection, const Run& run);
 /// Run::configuration of the study's latest run. Returns nullopt if it has had none. Call it inside Connection::read.
 [[nodiscard]] std::optional<std::string> latest_configuration(Connection& connection, std::int64_t study_id);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -6,7 +6,7 @@
 
 #include "hpo/store/sqlite/connection.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 // The logs of attempts, as rows of hpo_logs. They are not in hpo_attempts, because a log is long and only one is read at a time.
 
@@ -17,4 +17,4 @@ void write_log(Connection& connection, std::int64_t trial_id, int attempt, const
     return row.next() ? row.text(0) : std::string{};
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -8,7 +8,7 @@
 
 #include "hpo/store/sqlite/connection.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// Predicted peaks by their key, kept in a store's file for later runs of any of its studies.
 /// Thread safety: one thread per object.
@@ -39,4 +39,4 @@ private:
     bool writes_ = true;
 };
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -7,7 +7,7 @@
 
 #include "hpo/base/time.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// The time zone of a file's times, which are stored without one. Optuna wrote the machine's local time before 5.0, and writes UTC since.
 /// The tables do not say which, but `version_info.library_version` is a hint.
@@ -20,4 +20,4 @@ enum class TimeZone { utc, local };
 /// a local time is ambiguous because of a clock change, the C library decides.
 [[nodiscard]] std::optional<Time> parse_time(std::string_view text, TimeZone zone = TimeZone::utc);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

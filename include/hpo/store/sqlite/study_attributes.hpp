@@ -7,7 +7,7 @@
 
 #include "hpo/store/sqlite/connection.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// Sets a study's system attribute, new or in place of the one that is there.
 inline void write_study_system_attribute(Connection& connection, std::int64_t study_id, const std::string& key, const std::string& json) {
@@ -34,4 +34,4 @@ inline void write_study_system_attribute(Connection& connection, std::int64_t st
     });
 }
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -8,7 +8,7 @@
 #include "hpo/store/sqlite/optuna_shape.hpp"
 #include "hpo/store/sqlite/run_liveness.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// Counts the trials of one study against a quota. A finished trial no longer changes. So all trials before the first unfinished one are
 /// counted only once.
@@ -26,4 +26,4 @@ private:
     std::int64_t done_ = 0;     ///< how many of these count as done
 };
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

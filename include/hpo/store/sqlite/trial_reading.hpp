@@ -12,7 +12,7 @@
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/optuna_shape.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 inline constexpr std::string_view constraint_prefix = "constraints:";
 inline constexpr std::string_view constraint_list = "constraints";
@@ -87,4 +87,4 @@ private:
     DistributionCache distributions_;
 };
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

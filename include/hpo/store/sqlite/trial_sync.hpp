@@ -9,7 +9,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/store/sqlite/trial_reading.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 /// Keeps callers' lists of trials up to date with a file. It reads only what may have changed: new trials, and trials of other processes
 /// that were unfinished last time.
@@ -48,4 +48,4 @@ private:
     std::map<std::pair<const void*, std::int64_t>, Seen> seen_;
 };
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

@@ -10,7 +10,7 @@
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 
-namespace hpo::store::inline sqlite {
+namespace hpo::store {
 
 // Rows of Optuna's tables. Call all of these inside Connection::write.
 
@@ -47,4 +47,4 @@ void write_end(Connection& connection, std::string_view place, TimeZone zone, co
 /// How many objectives the trial's study has.
 [[nodiscard]] std::size_t objectives_of(Connection& connection, std::int64_t trial_id);
 
-}  // namespace hpo::store::sqlite
+}  // namespace hpo::store

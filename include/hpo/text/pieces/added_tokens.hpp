@@ -10,7 +10,7 @@
 
 #include "hpo/text/pieces/vocabulary.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// A token that a text may contain literally, such as "[MASK]". It is found before the rest of the text is cut.
 struct AddedToken {
@@ -44,4 +44,4 @@ private:
     std::string first_bytes_;
 };
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

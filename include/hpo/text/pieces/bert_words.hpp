@@ -9,7 +9,7 @@
 #include "hpo/text/code_point.hpp"
 #include "hpo/text/unicode.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// How BERT cleans a text. The names are those of tokenizer_config.json.
 struct BertWordOptions {
@@ -100,4 +100,4 @@ private:
     BertWordOptions options_;
 };
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

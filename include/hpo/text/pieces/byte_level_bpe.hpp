@@ -13,7 +13,7 @@
 #include "hpo/text/pieces/vocabulary.hpp"
 #include "hpo/text/pieces/word_cache.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// The tokens of RoBERTa and GPT-2. A word is a list of bytes, and ranked rules join pairs of them. No text is unknown.
 class ByteLevelBpe {
@@ -41,4 +41,4 @@ private:
 
 static_assert(Subwords<ByteLevelBpe>);
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -33,7 +33,7 @@ enum class Glyph : std::uint8_t { space, letter, number, other };
 
 }  // namespace hpo::text::detail
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// Splits a text as GPT-2 does before it merges bytes (Radford et al. 2019). No byte is lost. The parts are contractions, runs of letters,
 /// of numbers or of other signs, and white space. A run takes one space before it, so white space leaves its last space to the next run.
@@ -73,4 +73,4 @@ void split_byte_level(std::string_view text, Take&& take) {
     }
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// The visible character for each byte in GPT-2's files. A byte that prints in Latin-1 is written as itself. The others are U+0100 and
 /// following, in their order.
@@ -17,4 +17,4 @@ namespace hpo::text::inline pieces {
     return symbols;
 }
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

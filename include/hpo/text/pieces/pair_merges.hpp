@@ -8,7 +8,7 @@
 
 #include "hpo/text/pieces/vocabulary.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// Joins tokens by byte-pair encoding (Sennrich et al. 2016). As long as two neighbours have a rule, the rule of the lowest rank joins its
 /// leftmost pair. O(n log n) in the number of tokens.
@@ -54,4 +54,4 @@ private:
     std::uint32_t next_rank_ = 0;
 };
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// Finds all keys with which a text begins, in one pass over the text.
 /// Thread safety: several threads may use a finished tree.
@@ -46,4 +46,4 @@ private:
     std::vector<char> bytes_;  ///< for each node the last byte of its key; siblings are together, in the order of std::string
 };
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -12,7 +12,7 @@
 #include "hpo/text/pieces/sentence_piece_model.hpp"
 #include "hpo/text/pieces/vocabulary.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// The unigram tokens of SentencePiece. Of all ways to cut a text into pieces, it takes the most probable (Kudo 2018). A run of characters
 /// that are in no piece is one unknown token. With byte fallback, each of their bytes is a token.
@@ -60,4 +60,4 @@ private:
 
 static_assert(Subwords<SentencePiece>);
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

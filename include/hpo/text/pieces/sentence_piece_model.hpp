@@ -9,7 +9,7 @@
 
 #include "hpo/text/character_map.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// The content of a SentencePiece file with a unigram model (Kudo 2018; Kudo and Richardson 2018).
 struct SentencePieceModel {
@@ -34,4 +34,4 @@ struct SentencePieceModel {
 /// have different releases of protocol buffers, and their symbols collide. A process with both crashes as soon as it reads a model.
 [[nodiscard]] SentencePieceModel read_sentence_piece_model(const std::filesystem::path& file);
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// A token's row in the model's embedding.
 using TokenId = std::int32_t;
@@ -48,4 +48,4 @@ private:
     TextMap<TokenId> ids_;
 };
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

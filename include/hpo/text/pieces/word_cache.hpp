@@ -11,7 +11,7 @@
 
 #include "hpo/text/pieces/vocabulary.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// Remembers the ids of words, because texts repeat their words. It stops adding words when it is full.
 /// Thread safety: several threads may call all members.
@@ -42,4 +42,4 @@ private:
     std::unique_ptr<State> state_ = std::make_unique<State>();
 };
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -10,7 +10,7 @@
 #include "hpo/text/pieces/bert_words.hpp"
 #include "hpo/text/pieces/vocabulary.hpp"
 
-namespace hpo::text::inline pieces {
+namespace hpo::text {
 
 /// The tokens of BERT. Each word is cut from left to right into the longest pieces of the vocabulary. Pieces inside a word are marked with
 /// "##" (Wu et al. 2016, Devlin et al. 2019). A word is unknown if a part of it is in no piece, or if it has more than 100 characters.
@@ -42,4 +42,4 @@ private:
 
 static_assert(Subwords<WordPiece>);
 
-}  // namespace hpo::text::pieces
+}  // namespace hpo::text

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace hpo::text::inline stored {
+namespace hpo::text {
 
 /// The activation function of a feed-forward layer: GELU by the error function, its approximation by tanh, or ReLU.
 enum class Activation { gelu, gelu_tanh, relu };
@@ -50,4 +50,4 @@ void check_sizes(const EncoderConfig& config, const std::string& place);
 /// DeBERTa-v3 has too. Throws Error that names file and field.
 [[nodiscard]] EncoderConfig read_encoder_config(const std::filesystem::path& folder);
 
-}  // namespace hpo::text::stored
+}  // namespace hpo::text

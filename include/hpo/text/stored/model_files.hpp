@@ -10,7 +10,7 @@
 
 #include "hpo/text/pieces/vocabulary.hpp"
 
-namespace hpo::text::inline stored {
+namespace hpo::text {
 
 /// A text's lines. The last one needs no line end.
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
@@ -25,4 +25,4 @@ namespace hpo::text::inline stored {
 /// Reads `merges.txt`. It has two tokens in a line, and the most important merge comes first. A first line "#version" is skipped.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> read_merges(const std::filesystem::path& file);
 
-}  // namespace hpo::text::stored
+}  // namespace hpo::text

@@ -7,7 +7,7 @@
 #include "hpo/text/stored/encoder_config.hpp"
 #include "hpo/text/tokenizer.hpp"
 
-namespace hpo::text::inline stored {
+namespace hpo::text {
 
 /// Writes a text file. Throws Error that names the file.
 void write_text_file(const std::filesystem::path& file, const std::string& text);
@@ -27,4 +27,4 @@ struct ModelFolders {
 /// Copies the configuration and the tokenizer of a model folder, without its weights. Throws Error that names the file.
 void copy_model_files(const ModelFolders& folders);
 
-}  // namespace hpo::text::stored
+}  // namespace hpo::text

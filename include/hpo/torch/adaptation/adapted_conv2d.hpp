@@ -8,7 +8,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/torch/adaptation/low_rank.hpp"
 
-namespace hpo::libtorch::inline adaptation {
+namespace hpo::libtorch {
 
 /// A convolution that can be adapted. A is a convolution of the same size, stride and padding into `rank` channels. B is one of size 1. Use
 /// it through the holder `Conv2d`.
@@ -40,4 +40,4 @@ private:
 /// LibTorch's Conv2d that can be adapted, with the same options and parameter names.
 using Conv2d = torch::nn::ModuleHolder<AdaptedConv2d>;
 
-}  // namespace hpo::libtorch::adaptation
+}  // namespace hpo::libtorch

@@ -5,7 +5,7 @@
 
 #include "hpo/torch/adaptation/low_rank.hpp"
 
-namespace hpo::libtorch::inline adaptation {
+namespace hpo::libtorch {
 
 /// A linear layer that can be adapted. Use it through the holder `Linear`.
 class AdaptedLinear final : public Adapted<torch::nn::LinearImpl> {
@@ -22,4 +22,4 @@ public:
 /// LibTorch's Linear that can be adapted, with the same options and parameter names.
 using Linear = torch::nn::ModuleHolder<AdaptedLinear>;
 
-}  // namespace hpo::libtorch::adaptation
+}  // namespace hpo::libtorch

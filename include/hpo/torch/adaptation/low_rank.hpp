@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::libtorch::inline adaptation {
+namespace hpo::libtorch {
 
 /// LoRA (Hu et al. 2021): W' = W + (alpha / rank) B A. W stays fixed, and A and B learn.
 struct LoraSettings {
@@ -84,4 +84,4 @@ std::vector<std::string> adapt_layers(torch::nn::Module& module, const LoraSetti
 /// Folds every addition into its weight. The module then has the same parameters as before it was adapted.
 void merge_layers(torch::nn::Module& module);
 
-}  // namespace hpo::libtorch::adaptation
+}  // namespace hpo::libtorch

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::libtorch::inline adaptation {
+namespace hpo::libtorch {
 
 /// True for a part's own name and for names below it: "layer.1" contains "layer.1.weight", but not "layer.10.weight". A part of several
 /// modules is their names with spaces between.
@@ -38,4 +38,4 @@ void check_parts(const torch::nn::Module& model, const std::vector<std::string>&
 /// running statistics that they came with.
 void enter_training(torch::nn::Module& model, const std::vector<std::string>& parts);
 
-}  // namespace hpo::libtorch::adaptation
+}  // namespace hpo::libtorch

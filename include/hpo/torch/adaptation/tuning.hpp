@@ -13,7 +13,7 @@
 
 #include "hpo/torch/adaptation/low_rank.hpp"
 
-namespace hpo::libtorch::inline adaptation {
+namespace hpo::libtorch {
 
 /// Which weights learn. full: all. probe: only those of the last part (a linear probe if that part is one layer). lora: low-rank additions
 /// to the layers, and all of the last part.
@@ -41,4 +41,4 @@ struct TuningSettings {
 /// its device. Throws Error for settings that do not fit the model.
 void tune(torch::nn::Module& model, const std::vector<std::string>& parts, const TuningSettings& settings);
 
-}  // namespace hpo::libtorch::adaptation
+}  // namespace hpo::libtorch

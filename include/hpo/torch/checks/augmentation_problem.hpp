@@ -10,7 +10,7 @@
 
 #include "hpo/torch/task.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 /// Checks the rules of Task::augmented_batch, beyond the number of examples, with a few examples of the first epoch under a few seeds.
 /// Later epochs are not checked: a training may have fewer, and sizes may follow a schedule.
@@ -35,4 +35,4 @@ private:
     torch::Device device_;
 };
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

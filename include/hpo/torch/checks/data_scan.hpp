@@ -15,7 +15,7 @@
 #include "hpo/base/time.hpp"
 #include "hpo/torch/task.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 /// Reads the examples of a task once, in host memory and outside the meter, and finds what a person should know of them: rare and missing
 /// classes, examples that occur twice, held-out examples that are trained on.
@@ -66,4 +66,4 @@ private:
     std::unordered_map<std::size_t, First> firsts_;  ///< by a hash of the inputs
 };
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

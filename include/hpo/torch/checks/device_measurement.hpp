@@ -13,7 +13,7 @@
 #include "hpo/torch/attempt.hpp"
 #include "hpo/trainer/device_finding.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 /// Measures an attempt's device with LibTorch: what it counts, copies, multiplies, adds, refuses and gives back. It takes at most 64 MiB,
 /// and at most an eighth of the device. It draws no number from LibTorch's own generators. The same code measures the CPU and a GPU.
@@ -71,4 +71,4 @@ private:
     torch::Tensor block_;
 };
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

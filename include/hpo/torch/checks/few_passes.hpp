@@ -7,7 +7,7 @@
 
 #include "hpo/torch/model.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 /// A model for an evaluation of which only the names of the metrics matter. Its first pass over examples of a shape is real. Later passes
 /// repeat the outputs of one example.
@@ -30,4 +30,4 @@ private:
     std::vector<std::int64_t> shape_;
 };
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

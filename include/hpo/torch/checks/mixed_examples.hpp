@@ -9,7 +9,7 @@
 
 #include "hpo/torch/model.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 /// Finds models whose outputs for an example depend on the other examples in its micro-batch. It compares a whole batch with its two
 /// halves, without gradients. LibTorch's modules with dropout are taken out of training mode.
@@ -44,4 +44,4 @@ private:
     Model& model_;
 };
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

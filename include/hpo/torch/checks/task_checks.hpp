@@ -15,7 +15,7 @@
 #include "hpo/torch/training/prepared_model.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-namespace hpo::libtorch::inline checks {
+namespace hpo::libtorch {
 
 /// Checks the rules for a task's batches, loss and evaluation, with a few examples and an untrained model.
 class TaskChecks {
@@ -74,4 +74,4 @@ private:
     std::vector<TrainerProblem> problems_;
 };
 
-}  // namespace hpo::libtorch::checks
+}  // namespace hpo::libtorch

@@ -11,7 +11,7 @@
 #include "hpo/torch/encoder/layer.hpp"
 #include "hpo/torch/encoder/self_attention.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 /// BERT's encoder (Devlin et al. 2019) or RoBERTa's (Liu et al. 2019).
 class BertEncoder final : public Encoder {
@@ -29,4 +29,4 @@ private:
     std::vector<std::shared_ptr<Layer>> layers_;
 };
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

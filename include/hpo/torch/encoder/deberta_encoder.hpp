@@ -13,7 +13,7 @@
 #include "hpo/torch/encoder/layer.hpp"
 #include "hpo/torch/encoder/self_attention.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 /// DeBERTa-v3's encoder (He et al. 2021; He, Gao and Chen 2021). It knows a token's place only by its distances to the other tokens. The
 /// layers share the embeddings of distances.
@@ -43,4 +43,4 @@ private:
     torch::nn::LayerNorm norm_{nullptr};
 };
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

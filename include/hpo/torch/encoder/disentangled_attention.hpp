@@ -8,7 +8,7 @@
 #include "hpo/text/stored/encoder_config.hpp"
 #include "hpo/torch/adaptation/adapted_linear.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 /// The embeddings of the distances between tokens, for texts of one length.
 struct DistanceTable {
@@ -34,4 +34,4 @@ private:
     torch::nn::Dropout dropout_{nullptr};
 };
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

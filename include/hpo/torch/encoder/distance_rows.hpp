@@ -7,7 +7,7 @@
 
 #include "hpo/text/stored/encoder_config.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 /// The bucket of a distance of `tokens`, 0 or more. Short distances have a bucket each. From half of the buckets on, the farther the
 /// distances, the more of them share a bucket (He et al. 2021; similar to Raffel et al. 2020). Computed in single precision, as for the
@@ -23,4 +23,4 @@ struct DistanceRows {
 
 [[nodiscard]] DistanceRows distance_rows(std::int64_t tokens, const text::EncoderConfig::Distances& distances, torch::Device device);
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

@@ -5,7 +5,7 @@
 
 #include "hpo/text/stored/encoder_config.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 /// A layer norm over the last dimension, with the encoder's epsilon.
 [[nodiscard]] inline torch::nn::LayerNorm encoder_norm(const text::EncoderConfig& config) {
@@ -33,4 +33,4 @@ private:
     torch::nn::Dropout dropout_{nullptr};
 };
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

@@ -12,7 +12,7 @@
 #include "hpo/torch/encoder/embeddings.hpp"
 #include "hpo/torch/training/checkpointing.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 /// A transformer encoder for texts, without a pooler. It turns ids into a vector for each token. Its parameters have the names of the
 /// published checkpoints. Make one with draw_encoder or read_encoder (encoder/read_encoder.hpp).
@@ -74,4 +74,4 @@ private:
     bool recompute_ = false;
 };
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

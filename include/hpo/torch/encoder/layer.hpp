@@ -10,7 +10,7 @@
 #include "hpo/torch/adaptation/adapted_linear.hpp"
 #include "hpo/torch/encoder/embeddings.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 [[nodiscard]] inline torch::Tensor activated(const torch::Tensor& x, text::Activation activation) {
     switch (activation) {
@@ -67,4 +67,4 @@ private:
     std::shared_ptr<ResidualOutput> output_;
 };
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

@@ -10,7 +10,7 @@
 #include "hpo/text/stored/encoder_config.hpp"
 #include "hpo/torch/encoder/encoder.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 /// Draws the weights of a module's linear layers and embeddings from a normal distribution, as BERT does before training. Biases, and the
 /// rows for padding, are 0.
@@ -31,4 +31,4 @@ void draw_weights(torch::nn::Module& module, double deviation);
     return read_encoder(folder, text::read_encoder_config(folder));
 }
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

@@ -8,7 +8,7 @@
 #include "hpo/text/stored/encoder_config.hpp"
 #include "hpo/torch/adaptation/adapted_linear.hpp"
 
-namespace hpo::libtorch::inline encoder {
+namespace hpo::libtorch {
 
 /// What is added to attention scores so that no token attends to padding: [examples, 1, 1, tokens]. `mask` is [examples, tokens], 1 for a
 /// token and 0 for padding. An undefined mask gives an undefined tensor.
@@ -37,4 +37,4 @@ private:
     Linear value_{nullptr};
 };
 
-}  // namespace hpo::libtorch::encoder
+}  // namespace hpo::libtorch

@@ -8,7 +8,7 @@
 
 #include "hpo/torch/recording/trace_recorder.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// An allocator for LibTorch's meta device, whose tensors have shapes but no numbers. It gives no memory. It tells a recording what a real
 /// device would have been asked for, except outside the meter (Unmetered).
@@ -41,4 +41,4 @@ private:
     static void forget(void* context);
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

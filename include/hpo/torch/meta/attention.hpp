@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// Attention with the memory of LibTorch's fused kernels, which exist since 2.0. They keep queries, keys, values and outputs, but no
 /// scores. For each of `rows` rows they also keep the logarithm of its sum of exponentials.
@@ -35,4 +35,4 @@ public:
     }
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -12,7 +12,7 @@
 
 #include "hpo/torch/meta/factories.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// Autocast for the meta device, which LibTorch lacks. While it lives, this thread's matrix products and convolutions of meta tensors are
 /// cast as Autocast says. If the device stands in for CUDA, all operators are treated that LibTorch lists for it: products in 16 bits;
@@ -117,4 +117,4 @@ private:
     c10::impl::IncludeDispatchKeyGuard in_this_thread_{key};
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -6,7 +6,7 @@
 #include "hpo/allocator/compute_capability.hpp"
 #include "hpo/allocator/reduction_staging.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// The facts of a GPU on which its kernels' own memory depends. Unless told otherwise, an A100.
 struct Card {
@@ -17,4 +17,4 @@ struct Card {
     [[nodiscard]] allocator::CardThreads threads() const { return allocator::CardThreads::of(capability, multiprocessors); }
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

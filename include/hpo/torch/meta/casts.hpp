@@ -5,7 +5,7 @@
 
 #include <unordered_map>
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// The meta device's weights that autocast has cast in this thread. The key is the weight. They are reused until the outermost region ends.
 class MetaCasts {
@@ -24,4 +24,4 @@ private:
     }
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -13,7 +13,7 @@
 #include "hpo/torch/meta/card.hpp"
 #include "hpo/torch/meta/factories.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// While it lives, meta tensors are treated as CUDA's where CUDA takes other memory than the CPU. Dropout keeps a mask of one byte for each
 /// number, and attention keeps no scores. Kernels take what they take beside their results (meta/cuda_kernels.hpp). What cuDNN keeps of an
@@ -46,4 +46,4 @@ private:
     torch::Library kernels_{torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__};
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

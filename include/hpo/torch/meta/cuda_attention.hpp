@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// Attention with the memory of LibTorch's two fused kernels for CUDA, which exist since 2.0. Without a mask and in 16 bits, flash
 /// attention computes it, else the memory-efficient kernel. Both keep queries, keys, values and outputs, but no scores. For each row they
@@ -34,4 +34,4 @@ private:
     [[nodiscard]] static std::int64_t efficient_workspace(const Tensor& query, const Tensor& key);
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -12,7 +12,7 @@
 /// Kernels for the meta device if it stands in for CUDA, where CUDA's kernels take more than their results, or where a backward pass takes
 /// more on the meta device than on others. They have the names of aten's operators. Which blocks they take, and in which order, was read
 /// off LibTorch 2.11 on a virtual card of compute capability 8.0.
-namespace hpo::libtorch::inline meta::kernels_of_cuda {
+namespace hpo::libtorch::kernels_of_cuda {
 
 using at::Tensor;
 using Sizes = at::IntArrayRef;
@@ -67,4 +67,4 @@ using Sizes = at::IntArrayRef;
 [[nodiscard]] Tensor native_dropout_backward(const Tensor& gradient, const Tensor& mask, double scale);
 /// @}
 
-}  // namespace hpo::libtorch::meta::kernels_of_cuda
+}  // namespace hpo::libtorch::kernels_of_cuda

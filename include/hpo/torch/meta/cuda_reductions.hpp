@@ -11,7 +11,7 @@
 
 /// Reductions on the meta device if it stands in for CUDA. They take what CUDA's kernels stage (allocator/reduction_staging.hpp). They have
 /// the names of aten's operators.
-namespace hpo::libtorch::inline meta::kernels_of_cuda {
+namespace hpo::libtorch::kernels_of_cuda {
 
 using at::Tensor;
 using Type = TorchOptional<at::ScalarType>;
@@ -46,4 +46,4 @@ void stage(const Tensor& input, Sizes dimensions, std::int64_t partial_bytes);
 [[nodiscard]] Tensor mse_loss(const Tensor& self, const Tensor& target, std::int64_t reduction);
 [[nodiscard]] Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, std::int64_t reduction, double beta);
 
-}  // namespace hpo::libtorch::meta::kernels_of_cuda
+}  // namespace hpo::libtorch::kernels_of_cuda

@@ -7,7 +7,7 @@
 
 #include "hpo/torch/meta/factories.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// While it lives, whole training steps can run on LibTorch's meta device. It adds the operators that LibTorch has for this device in
 /// Python only. A recording sees what the target would be asked for. One at a time in a process.
@@ -38,4 +38,4 @@ private:
     torch::Library composites_{torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMeta, __FILE__, __LINE__};
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

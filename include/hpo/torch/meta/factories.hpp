@@ -9,7 +9,7 @@
 
 #include "hpo/torch/metered_allocator.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 #if TORCH_VERSION_MAJOR >= 2
 template <class T>
@@ -44,7 +44,7 @@ private:
     }
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch
 
 namespace hpo::libtorch::detail {
 

@@ -13,7 +13,7 @@
 
 #include "hpo/torch/meta/factories.hpp"
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// While it lives, meta tensors are treated as the CPU's in operators that depend on the device. An LSTM multiplies the inputs of all steps
 /// at once, and attention without dropout keeps no scores. Since 2.0 oneDNN computes the LSTM, with memory of its own, so an LSTM is
@@ -56,4 +56,4 @@ private:
     torch::Library operators_{torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMeta, __FILE__, __LINE__};
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

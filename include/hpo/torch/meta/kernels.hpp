@@ -16,7 +16,7 @@
 ///
 /// A meta tensor has no numbers. If an output depends on numbers, ValueReads says whether there is an answer. With answer 0, a comparison
 /// says that tensors are equal, and a selection takes everything. With answer 1, tensors differ, and a selection is empty.
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch::kernels_of_meta {
 
 using at::Tensor;
 using MaybeTensor = TorchOptional<Tensor>;
@@ -188,4 +188,4 @@ void require_onednn(const Tensor& input);
 [[nodiscard]] inline Tensor adaptive_avg_pool2d_backward(const Tensor& /*gradient*/, const Tensor& self) { return at::empty_like(self); }
 /// @}
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch::kernels_of_meta

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// Registers a kernel for the meta device, unless this LibTorch has the operator's own or lacks the operator.
 template <class Kernel>
@@ -16,4 +16,4 @@ void add_if_missing(torch::Library& kernels, const char* name, const char* overl
     kernels.impl((std::string{name} + (*overload ? "." : "") + overload).c_str(), kernel);
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

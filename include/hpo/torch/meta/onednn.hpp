@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// Whether LibTorch gives tensors of this type to oneDNN on this processor. It follows LibTorch's own decision. fp32 is true if oneDNN is
 /// there. For bf16 and fp16, LibTorch is asked from version 2 on. Before that, bf16 took AVX-512's BW, VL and DQ, and fp16 was not there.
@@ -43,4 +43,4 @@ private:
     bool turned_off_;
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

@@ -16,7 +16,7 @@
 
 /// Products on the meta device if it stands in for the CPU, of [.., rows, inner] by [.., inner, columns]. In 16 bits, oneDNN takes memory
 /// of its own for them.
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch::kernels_of_meta {
 
 using at::Tensor;
 
@@ -49,4 +49,4 @@ inline constexpr const char* product_scratch = "oneDNN's scratch for a product";
     return with_scratch(left, right, at::meta::baddbmm(self, left, right, beta, alpha));
 }
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch::kernels_of_meta

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace hpo::libtorch::inline meta {
+namespace hpo::libtorch {
 
 /// While it lives, this thread drops LibTorch's warnings about operators that are registered twice.
 class QuietRegistration {
@@ -24,4 +24,4 @@ class QuietRegistration {
 #endif
 };
 
-}  // namespace hpo::libtorch::meta
+}  // namespace hpo::libtorch

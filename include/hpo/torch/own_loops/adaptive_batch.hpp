@@ -16,7 +16,7 @@
 #include "hpo/torch/own_loops/clean_up.hpp"
 #include "hpo/torch/own_loops/step_start.hpp"
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 /// A smaller micro-batch after an out-of-memory.
 struct MicroBatchChange {
@@ -107,4 +107,4 @@ private:
     std::int64_t steps_ = 0;
 };
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

@@ -8,7 +8,7 @@
 
 #include "hpo/core/memory_reading.hpp"
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 /// What a clean-up did.
 struct CleanUp {
@@ -25,7 +25,7 @@ struct CleanUp {
 /// later pass that is the last in the order of the queue takes them out.
 [[nodiscard]] CleanUp clean_up(c10::Device device) noexcept;
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch
 
 namespace hpo::libtorch::detail {
 
@@ -46,7 +46,7 @@ void drop(Holder& holder) {
 
 }  // namespace hpo::libtorch::detail
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 /// The same. First drops what the holders refer to: tensors, smart pointers, optionals, module holders such as torch::nn::Linear,
 /// containers of tensors, batches. Give a pointer to the optimizer as well: it holds the model's parameters.
@@ -56,4 +56,4 @@ template <class... Holders>
     return clean_up(device);
 }
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

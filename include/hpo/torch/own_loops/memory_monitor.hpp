@@ -7,7 +7,7 @@
 
 #include "hpo/core/memory_reading.hpp"
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 /// The memory of a stretch of a program, in bytes.
 struct MonitoredMemory {
@@ -42,4 +42,4 @@ private:
     MemoryReading begin_;
 };
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

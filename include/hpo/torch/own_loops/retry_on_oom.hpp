@@ -11,7 +11,7 @@
 #include "hpo/core/failure.hpp"
 #include "hpo/torch/own_loops/clean_up.hpp"
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 /// A try that ran out of memory.
 struct FailedTry {
@@ -30,7 +30,7 @@ struct RetryOptions {
     std::function<void(const FailedTry&)> failed{};  ///< called after each try that ran out of memory, the last one included
 };
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch
 
 namespace hpo::libtorch::detail {
 
@@ -52,7 +52,7 @@ void check_retry_options(const RetryOptions& options);
 
 }  // namespace hpo::libtorch::detail
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 /// Calls `work()` or `work(number of the try, from 1)` and returns its result. If it runs out of memory, what it left is given back and it
 /// is called again. Any other exception is passed on at once, and so is the last out-of-memory. Throws Error if most_tries is below 1.
@@ -78,4 +78,4 @@ auto retry_on_oom(const Work& work, const RetryOptions& options = {}) {
     }
 }
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

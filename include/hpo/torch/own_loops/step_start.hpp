@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::libtorch::inline own_loops {
+namespace hpo::libtorch {
 
 /// What the passes of a training step change besides gradients, as it was at the step's beginning: the state of LibTorch's generators of
 /// the CPU and of the device, and the numbers in the model's buffers, such as the running mean of a batch norm. The copies of the buffers
@@ -34,4 +34,4 @@ private:
     std::vector<Kept> buffers_;
 };
 
-}  // namespace hpo::libtorch::own_loops
+}  // namespace hpo::libtorch

@@ -14,7 +14,7 @@
 
 #include "hpo/allocator/allocation_trace.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// Turns one device's entries of LibTorch's history into a trace, in their order and with the requested sizes. A block counts as given back
 /// when it can be taken again (free_completed). That is later than its owner's release if another stream still reads it. An entry belongs
@@ -69,6 +69,6 @@ private:
     bool recording_ = false;
 };
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch
 
 #endif

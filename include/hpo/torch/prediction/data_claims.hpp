@@ -7,7 +7,7 @@
 #include "hpo/torch/prediction/predict_peak.hpp"
 #include "hpo/torch/task.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// What a prediction assumes about a task's data, so that it can say so.
 struct DataClaims {
@@ -31,4 +31,4 @@ struct DataClaims {
     }
 };
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

@@ -10,7 +10,7 @@
 #include "hpo/torch/recording/doubt.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// Trains a task on the attempt's device and records what it takes and gives back, from the model's building to the end. Throws what the
 /// training throws.
@@ -40,4 +40,4 @@ void require_whole_training(const AttemptOutcome& outcome);
 [[nodiscard]] DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, const DryRunDevice& device, TraceDetail detail,
                              Progress& progress);
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

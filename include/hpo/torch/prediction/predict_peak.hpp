@@ -17,7 +17,7 @@
 #include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// Says in one line why a dry run failed. Names an operator that has no meta kernel.
 [[nodiscard]] std::string dry_run_problem(const std::string& message);
@@ -79,4 +79,4 @@ void add_held(PeakPrediction& prediction, std::int64_t bytes);
 /// The peak of a short training's trace on the job's device. Also writes the trace if the job asks for it.
 [[nodiscard]] PeakPrediction peak_of(allocator::AllocationTrace trace, const TrainerJob& job);
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

@@ -18,7 +18,7 @@
 #include "hpo/torch/prediction/short_task.hpp"
 #include "hpo/torch/threads.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// A trace that was extrapolated from recordings of other sizes.
 struct ProbedTrace {
@@ -165,4 +165,4 @@ private:
     RunningAttempt& attempt_;
 };
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

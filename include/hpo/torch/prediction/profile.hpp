@@ -9,7 +9,7 @@
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training/plan.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// The bytes that a forward pass over the first `examples` examples keeps for the backward pass, including the batch.
 [[nodiscard]] std::int64_t measure_activations(const Task& task, Model& model, Precision precision, std::int64_t examples,
@@ -19,4 +19,4 @@ namespace hpo::libtorch::inline prediction {
 /// away.
 [[nodiscard]] Profile measure_profile(Task& task, const TrainingPlan& plan, const Seed seed, RunningAttempt& attempt);
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

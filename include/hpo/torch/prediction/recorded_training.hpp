@@ -6,7 +6,7 @@
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/prediction/short_task.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// A training on the attempt's device, with the trace of its memory.
 struct RecordedTraining {
@@ -18,4 +18,4 @@ struct RecordedTraining {
 /// training throws, and Error if this LibTorch keeps no history.
 [[nodiscard]] RecordedTraining record_training(ShortTask task, Seed seed, RunningAttempt& attempt);
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

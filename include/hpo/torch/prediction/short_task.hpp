@@ -16,7 +16,7 @@
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training/plan.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// A model for evaluations of which only the memory matters. It leaves out passes that cannot need more than an earlier one.
 class SparedModel final : public Model {
@@ -112,4 +112,4 @@ private:
     std::unique_ptr<TraceScopes> scopes_;  ///< of the built model
 };
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// While it lives, this thread's recording knows what takes each block, such as "encoder.layer.0.output.dense aten::addmm". This is a
 /// module and the operator that was called. An operator that uses a parameter belongs to the parameter's module. Modules do not tell when
@@ -86,4 +86,4 @@ private:
     bool optimizes_ = false;               ///< the phase is "step" or "update"
 };
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

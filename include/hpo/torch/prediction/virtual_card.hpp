@@ -9,7 +9,7 @@
 
 #include "hpo/torch/attempt.hpp"
 
-namespace hpo::libtorch::inline prediction {
+namespace hpo::libtorch {
 
 /// True if this process's CUDA driver is a virtual card, which owns no GPU.
 [[nodiscard]] bool is_on_virtual_card();
@@ -39,4 +39,4 @@ private:
     static inline CardReads* current_ = nullptr;
 };
 
-}  // namespace hpo::libtorch::prediction
+}  // namespace hpo::libtorch

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 /// How uncertain a dry run is, because it knows the memory of some operators only roughly.
 struct Doubt {
@@ -27,4 +27,4 @@ private:
     }
 };
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 /// While it lives, it notes this thread's first operator that gets both a tensor of the meta device and one in host memory. If the meta
 /// device stands in for a GPU, that operator ends in an error on the GPU: somebody made a tensor without a device. A single number in host
@@ -50,4 +50,4 @@ private:
     std::string problem_;
 };
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

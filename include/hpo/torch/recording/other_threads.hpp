@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 /// Says whether another thread of this process has run an operator since this object was made. Modes such as autocast and no-gradient hold
 /// for one thread, so they do not hold for those operators. One at a time in a process.
@@ -43,4 +43,4 @@ private:
     at::CallbackHandle callback_{};
 };
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

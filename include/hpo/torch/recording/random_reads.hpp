@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 /// While it lives, notices numbers that this thread reads in a training's passes after it drew random ones on the CPU. The read number may
 /// be a random one, for example if a layer is left out at random. A dry run would see the draws of a few steps only. Reads before a step's
@@ -42,4 +42,4 @@ private:
     at::CallbackHandle callback_;
 };
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

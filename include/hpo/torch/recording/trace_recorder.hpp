@@ -12,7 +12,7 @@
 
 #include "hpo/allocator/allocation_trace.hpp"
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 /// The blocks that a recording holds.
 enum class Recorded {
@@ -99,4 +99,4 @@ private:
     TraceRecorder& recorder_ = TraceRecorder::instance();
 };
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

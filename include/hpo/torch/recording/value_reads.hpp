@@ -10,7 +10,7 @@
 
 #include "hpo/torch/recording/trace_recorder.hpp"
 
-namespace hpo::libtorch::inline recording {
+namespace hpo::libtorch {
 
 /// While it lives, numbers that this thread reads from tensors do not affect memory: they go to a log, a check or a metric. A dry run's
 /// tensors have no numbers, so it answers 0 and goes on. At any other read in a training it ends, because the code might do something else
@@ -105,4 +105,4 @@ private:
     }
 };
 
-}  // namespace hpo::libtorch::recording
+}  // namespace hpo::libtorch

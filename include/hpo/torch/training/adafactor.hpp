@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// The learning rate and the weight decay. The paper's constants are constants here, too.
 struct AdafactorOptions final : torch::optim::OptimizerCloneableOptions<AdafactorOptions> {
@@ -87,4 +87,4 @@ private:
     void update(torch::Tensor& parameter, const AdafactorOptions& options);
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -15,7 +15,7 @@
 #include "hpo/torch/model.hpp"
 #include "hpo/torch/training/batch_rules.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// A batch or logits that do not fit the task. In a trainer it becomes a Failure of kind bad_batch.
 class BadBatch : public std::runtime_error {
@@ -106,4 +106,4 @@ private:
     std::int64_t batches_ = 0;
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

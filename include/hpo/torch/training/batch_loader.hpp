@@ -18,7 +18,7 @@
 #include "hpo/torch/training/batch_checks.hpp"
 #include "hpo/torch/training/batch_rules.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// Which examples an epoch's batches hold.
 struct LoadPlan {
@@ -83,4 +83,4 @@ private:
     std::vector<std::thread> workers_;
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// What every batch of a training must be. A batch that is not is refused before a model sees it (training/batch_checks.hpp).
 struct BatchRules {
@@ -16,4 +16,4 @@ struct BatchRules {
     bool same_shapes = true;                      ///< batches differ in the number of examples only, and not in their examples' shape
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -9,7 +9,7 @@
 #include "hpo/core/study.hpp"
 #include "hpo/torch/task.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// The tensors that training changes: parameters that learn, then buffers, in the model's order.
 [[nodiscard]] std::vector<torch::Tensor> changing_tensors(const torch::nn::Module& model);
@@ -29,4 +29,4 @@ struct BestReport {
     void restore(torch::nn::Module& model) const;
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -14,7 +14,7 @@
 #include "hpo/torch/training/state.hpp"
 #include "hpo/trainer/json_members.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// The part of a TrainingState that is not tensors.
 struct CheckpointCounters {
@@ -28,7 +28,7 @@ struct CheckpointCounters {
     std::int64_t good_steps = 0;
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch
 
 namespace hpo {
 
@@ -43,7 +43,7 @@ struct JsonMembers<libtorch::CheckpointCounters> {
 
 }  // namespace hpo
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// The checkpoints of one trial, in a folder of its own: `step-N` is written after the report of step N. A checkpoint gets its name last,
 /// so each is complete. It does not hold what follows from task, plan and seed: frozen weights, the order of the examples, random numbers.
@@ -87,4 +87,4 @@ private:
     Clock::time_point written_ = Clock::now();
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

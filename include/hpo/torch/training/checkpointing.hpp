@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// A part of a model that takes one tensor and returns one.
 using Segment = std::function<torch::Tensor(const torch::Tensor&)>;
@@ -62,4 +62,4 @@ public:
 /// again: that is, if neither these parameters nor anything before the segment learns.
 [[nodiscard]] torch::Tensor recomputed(const torch::nn::Module& module, const Segment& segment, const torch::Tensor& input);
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

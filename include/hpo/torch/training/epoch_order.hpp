@@ -9,7 +9,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/task.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// All examples, shuffled. The order is the same for every micro-batch, platform and LibTorch.
 [[nodiscard]] inline std::vector<std::int64_t> shuffled(std::int64_t examples, Seed seed) {
@@ -34,4 +34,4 @@ struct NumberedEpoch {
     return order;
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -13,7 +13,7 @@
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// Scores a classifier: accuracy, macro-averaged F1 and mean cross-entropy over all added examples.
 class ClassificationScore {
@@ -66,4 +66,4 @@ template <class BatchOf>
     return score;
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

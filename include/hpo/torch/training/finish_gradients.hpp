@@ -4,7 +4,7 @@
 #include "hpo/torch/training/loss_scale.hpp"
 #include "hpo/torch/training/optimizer.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// The norm of all gradients together.
 [[nodiscard]] double gradient_norm(Optimizer& optimizer);
@@ -14,4 +14,4 @@ namespace hpo::libtorch::inline training {
 /// scale is in use.
 [[nodiscard]] bool finish_gradients(Optimizer& optimizer, LossScale& scale, double clip_norm);
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -10,7 +10,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/task.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// Reorders a shuffled epoch so that examples of similar length meet and little is padded. The examples of each `steps` steps are sorted by
 /// length, the longest first, and cut into steps again. These steps get a random order. If `steps` is 1, only the examples inside a step
@@ -32,4 +32,4 @@ void bucket_by_length(std::vector<std::int64_t>& order, const EpochOrder& epoch,
     }
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -15,7 +15,7 @@
 #include "hpo/torch/training/settled_need.hpp"
 #include "hpo/torch/training/state.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// Evaluates and returns every metric. Throws NonFiniteLoss if the objective is not finite.
 [[nodiscard]] Metrics evaluate(const Task& task, Model& model, const TrainingPlan& plan, RunningAttempt& attempt);
@@ -101,4 +101,4 @@ private:
     return TrainingLoop{task, plan, seed, attempt}.run();
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -6,7 +6,7 @@
 #include "hpo/core/plan.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// The factor that keeps fp16's gradients from vanishing (Micikevicius et al. 2018, section 3.2). It is halved after an update whose
 /// gradients were not finite, and doubled after 2000 good ones. In other precisions it is 1, since their range is large enough.
@@ -44,4 +44,4 @@ private:
     State state_;
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 enum class OptimizerKind { sgd, adamw, adafactor };
 
@@ -73,4 +73,4 @@ private:
     std::vector<double> factors_;
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

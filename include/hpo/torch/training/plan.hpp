@@ -16,7 +16,7 @@
 #include "hpo/trainer/settings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// Whether and how an attempt keeps checkpoints (training/checkpoint.hpp).
 struct CheckpointPlan {
@@ -58,4 +58,4 @@ struct TrainingPlan {
 /// The job's training plan. Throws Error for a batch without examples, and for a precision that the device does not have.
 [[nodiscard]] TrainingPlan training_plan(const Settings& settings, const TrainerJob& job);
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

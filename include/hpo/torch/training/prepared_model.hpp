@@ -14,7 +14,7 @@
 #include "hpo/torch/task.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// A model that is ready to be trained by a plan.
 struct PreparedModel {
@@ -37,4 +37,4 @@ void check_all_meta(const Model& model);
     return {{"build", "it seeds LibTorch's generator; expected that it leaves it alone, since the trial's seed was given to it before"}};
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

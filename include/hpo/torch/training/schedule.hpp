@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// The learning rate after the warm-up: constant, down to 0 along half a cosine, or down to 0 along a line.
 enum class ScheduleKind { constant, cosine, linear };
@@ -46,4 +46,4 @@ struct Schedule {
     }
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -6,7 +6,7 @@
 
 #include "hpo/core/memory_reading.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// Predicts from a training's first epoch what the rest of it needs. This is the larger of two values. One is the peak reserved in the
 /// epoch. The other is the peak of its first pass, plus what the training keeps more by the epoch's end.
@@ -30,4 +30,4 @@ private:
     std::int64_t first_pass_ = 0;
 };
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

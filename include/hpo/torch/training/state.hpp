@@ -16,7 +16,7 @@
 #include "hpo/torch/training/plan.hpp"
 #include "hpo/torch/training/prepared_model.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// A training after a report: everything that the rest depends on besides task, plan and seed. Random numbers are not part of it, because
 /// each step seeds its own.
@@ -41,4 +41,4 @@ struct TrainingState {
             .loss_scale = LossScale{plan.precision}};
 }
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

@@ -18,7 +18,7 @@
 #include "hpo/torch/training/loss_scale.hpp"
 #include "hpo/torch/training/optimizer.hpp"
 
-namespace hpo::libtorch::inline training {
+namespace hpo::libtorch {
 
 /// What a training step works on.
 struct StepContext {
@@ -121,4 +121,4 @@ double accumulate_gradients(const Task& task, TrainingStep& step);
 /// The loop's own step: one pass, the task's loss, one update. Returns the mean loss.
 [[nodiscard]] double plain_step(const Task& task, TrainingStep& step);
 
-}  // namespace hpo::libtorch::training
+}  // namespace hpo::libtorch

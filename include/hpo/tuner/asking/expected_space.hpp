@@ -16,7 +16,7 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/space/space_trial.hpp"
 
-namespace hpo::tuner::inline asking {
+namespace hpo::tuner {
 
 /// How many of the latest finished trials `ask_expected` compares.
 inline constexpr std::size_t most_compared_trials = 200;
@@ -27,9 +27,6 @@ inline constexpr std::size_t most_compared_trials = 200;
 /// them. O(parameters^2 * most_compared_trials).
 void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier);
 
-}  // namespace hpo::tuner::asking
-
-namespace hpo::tuner::inline asking {
 namespace expected {
 
 /// The latest trials that asked for parameters, latest first. A trial that an error cut short did not ask for all of them, so it counts
@@ -150,4 +147,4 @@ inline void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier) {
     }
 }
 
-}  // namespace hpo::tuner::asking
+}  // namespace hpo::tuner

@@ -12,7 +12,7 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 
-namespace hpo::tuner::inline asking {
+namespace hpo::tuner {
 
 /// The parameters of running trials whose programs ask for them. A trial is launched with values for the parameters that it is expected to
 /// ask for (ask_expected). A question that they do not answer is drawn when it comes. In the end the trial has what it asked for.
@@ -105,4 +105,4 @@ private:
     std::map<std::int64_t, Open> open_;
 };
 
-}  // namespace hpo::tuner::asking
+}  // namespace hpo::tuner

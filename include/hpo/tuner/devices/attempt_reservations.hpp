@@ -17,7 +17,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/tuner/devices/attempt_wait.hpp"
 
-namespace hpo::tuner::inline devices {
+namespace hpo::tuner {
 
 /// An attempt that is chosen and not started yet, because no worker slot or not enough memory of the device is free.
 struct WaitingAttempt {
@@ -138,10 +138,6 @@ private:
     std::vector<std::int64_t> bytes_;
 };
 
-}  // namespace hpo::tuner::devices
-
-namespace hpo::tuner::inline devices {
-
 inline std::optional<WaitingAttempt> AttemptReservations::admit(WaitingAttempt attempt, bool is_slot_free) {
     seen_free_.reset();
     if (is_slot_free && takes(attempt)) return attempt;
@@ -248,4 +244,4 @@ inline bool AttemptReservations::reserves(const WaitingAttempt& each) {
     return reserved.has_value();
 }
 
-}  // namespace hpo::tuner::devices
+}  // namespace hpo::tuner

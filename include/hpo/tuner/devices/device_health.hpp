@@ -7,7 +7,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/traits.hpp"
 
-namespace hpo::tuner::inline devices {
+namespace hpo::tuner {
 
 /// Whether a device works, as the ends of its attempts tell. After `most_in_a_row` attempts in a row that failed by the device's fault
 /// (Blame::device) it is left out for `first_pause`. Then attempts may run there again. If the next one fails in the same way, the pause is
@@ -39,4 +39,4 @@ private:
     Stopwatch since_;   ///< the beginning of the pause
 };
 
-}  // namespace hpo::tuner::devices
+}  // namespace hpo::tuner

@@ -122,7 +122,7 @@ private:
 }  // namespace tuner::devices
 }  // namespace hpo
 
-namespace hpo::tuner::inline devices {
+namespace hpo::tuner {
 
 inline namespace choice {
 
@@ -321,4 +321,4 @@ inline void Devices::interrupt() {
     for (SessionDevice& device : devices_) device.what.executor.interrupt();
 }
 
-}  // namespace hpo::tuner::devices
+}  // namespace hpo::tuner

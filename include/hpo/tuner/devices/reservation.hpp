@@ -14,7 +14,7 @@
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/recovery/concept.hpp"
 
-namespace hpo::tuner::inline devices {
+namespace hpo::tuner {
 
 /// The bytes that an attempt is predicted to take outside of its allocator: a GPU's context. A cap does not count them.
 [[nodiscard]] std::int64_t outside_allocator(const Attempt& attempt);
@@ -40,10 +40,6 @@ namespace hpo::tuner::inline devices {
 /// The answer to an attempt that exceeded its reservation: a retry under the same plan, with more memory. The configuration is not to
 /// blame.
 [[nodiscard]] Recovery ask_for_more(const Attempt& attempt, std::int64_t reservation_bytes);
-
-}  // namespace hpo::tuner::devices
-
-namespace hpo::tuner::inline devices {
 
 inline std::int64_t outside_allocator(const Attempt& attempt) {
     return attempt.estimate ? memory::bytes_of_part(*attempt.estimate, memory::context_part) : 0;
@@ -85,4 +81,4 @@ inline Recovery ask_for_more(const Attempt& attempt, std::int64_t reservation_by
                       " that was reserved for it: runs again with more of the device"};
 }
 
-}  // namespace hpo::tuner::devices
+}  // namespace hpo::tuner

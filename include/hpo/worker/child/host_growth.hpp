@@ -6,7 +6,7 @@
 
 #include "hpo/core/memory_reading.hpp"
 
-namespace hpo::worker::inline child {
+namespace hpo::worker {
 
 /// The host memory of this process in bytes, without files and shared memory. Returns nullopt if it is not known.
 [[nodiscard]] std::optional<std::int64_t> own_host_bytes();
@@ -41,4 +41,4 @@ private:
     int in_a_row_ = 0;
 };
 
-}  // namespace hpo::worker::child
+}  // namespace hpo::worker

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <fstream>
 
-namespace hpo::worker::inline child {
+namespace hpo::worker {
 
 /// Limits how many more bytes the process may take while this object lives. An allocation above that fails (std::bad_alloc, or a library's
 /// own error), so that the machine does not run out of memory. Private writable memory counts, also the stacks of threads.
@@ -45,4 +45,4 @@ private:
     bool set_ = false;
 };
 
-}  // namespace hpo::worker::child
+}  // namespace hpo::worker

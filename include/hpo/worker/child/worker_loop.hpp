@@ -19,7 +19,7 @@
 #include "hpo/worker/leak_watch.hpp"
 #include "hpo/worker/protocol.hpp"
 
-namespace hpo::worker::inline child {
+namespace hpo::worker {
 
 /// The Progress of one attempt. It sends reports to the supervisor and waits for the answers.
 ///
@@ -140,4 +140,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace hpo::worker::child
+}  // namespace hpo::worker

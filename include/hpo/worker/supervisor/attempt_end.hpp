@@ -10,7 +10,7 @@
 #include "hpo/worker/supervisor/process.hpp"
 #include "hpo/worker/supervisor/slot.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// How a worker ended, as far as its supervisor saw it.
 struct Death {
@@ -36,4 +36,4 @@ struct Death {
 /// The outcome that a trainer returned. It becomes a failure if it contradicts what the trainer was asked.
 [[nodiscard]] AttemptOutcome checked_outcome(const Running& running, AttemptOutcome outcome);
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

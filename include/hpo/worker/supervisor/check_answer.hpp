@@ -8,7 +8,7 @@
 
 #include "hpo/trainer/trainer.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// A trainer's answer to a check: the problems, and the lines that it logged meanwhile.
 struct CheckAnswer {
@@ -19,4 +19,4 @@ struct CheckAnswer {
     bool in_time = true;                       ///< false: there is no answer, because the time that was given for it has passed
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -14,7 +14,7 @@
 #include "hpo/worker/supervisor/hear_out.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// What `hpo-worker --describe` says about one plugin.
 struct PluginDescription {
@@ -44,7 +44,7 @@ struct DescriptionRequest {
     Environment environment = inherited_environment();
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker
 
 namespace hpo {
 
@@ -63,10 +63,10 @@ struct JsonMembers<worker::WorkerDescription> {
 
 }  // namespace hpo
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// Asks `hpo-worker --describe`, so that a supervisor never loads a plugin itself. A plugin that cannot be used, crashes or hangs gets an
 /// entry with an error that names its file, even if it was asked for by name. Throws Error{plugin} if the program's answer cannot be read.
 [[nodiscard]] WorkerDescription describe_plugins(const DescriptionRequest& request);
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

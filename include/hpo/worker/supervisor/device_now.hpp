@@ -23,7 +23,7 @@
 #include "hpo/worker/supervisor/pool_config.hpp"
 #include "hpo/worker/supervisor/xid_notes.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// NVIDIA's driver, which is loaded once. Nullopt: there is none.
 [[nodiscard]] inline const std::optional<device::Nvml>& driver() {
@@ -96,4 +96,4 @@ namespace hpo::worker::inline supervisor {
     return reading;
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <cstddef>
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// An event loop for the workers of one pool, or of several pools whose owner waits for all of them. While one pool waits, the workers of
 /// the others are heard, too.
@@ -15,4 +15,4 @@ struct EventLoop {
     std::size_t undelivered = 0;  ///< events of all its pools that Pool::wait has not delivered yet
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

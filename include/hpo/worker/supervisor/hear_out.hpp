@@ -8,7 +8,7 @@
 
 #include "hpo/worker/supervisor/process.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// What a process said, and how it ended.
 struct Heard {
@@ -23,4 +23,4 @@ inline constexpr std::size_t most_heard_bytes = std::size_t{64} << 20U;
 /// for processes that it left behind with the socket open.
 [[nodiscard]] Heard hear_out(Process& process, int socket, std::optional<std::chrono::milliseconds> limit);
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

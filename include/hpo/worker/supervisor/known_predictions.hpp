@@ -10,7 +10,7 @@
 
 #include "hpo/core/peak_prediction.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// Says what is wrong with a plugin's prediction. Empty if it is fine.
 [[nodiscard]] std::string nonsense_in(const PeakPrediction& prediction);
@@ -46,4 +46,4 @@ private:
     bool predictions_end_ = false;
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// The last line of a process that answers one question. It says where the process was, or is its answer as JSON.
 struct LastLine {
@@ -19,4 +19,4 @@ struct LastLine {
     }
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -9,7 +9,7 @@
 
 #include "hpo/worker/descriptor.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// The file for a worker's output. It is a named file that is appended to, or an unnamed one that vanishes with the worker.
 class LogFile {
@@ -37,4 +37,4 @@ private:
     off_t begin_ = 0;
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -19,7 +19,7 @@
 #include "hpo/worker/supervisor/prediction_limit.hpp"
 #include "hpo/worker/supervisor/reply.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// Asks workers how much memory an attempt will take: on a virtual card, by a dry run, by a probe, then by the model's shape, until one
 /// answers. It begins with the source that is wanted. If one finds that the attempt cannot run (CannotRun), no other is asked. If a worker
@@ -217,4 +217,4 @@ private:
     std::optional<Profile> latest_profile_;
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

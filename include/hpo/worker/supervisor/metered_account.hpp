@@ -12,7 +12,7 @@
 #include "hpo/device/metered_device.hpp"
 #include "hpo/device/orphaned_files.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// Makes a metered device with its account in `folder`. Removes the accounts of supervisors that were killed.
 [[nodiscard]] inline device::MeteredDevice make_metered_device(const std::filesystem::path& folder, std::int64_t capacity_bytes) {
@@ -25,4 +25,4 @@ namespace hpo::worker::inline supervisor {
     return device::MeteredDevice::create(folder / name, capacity_bytes);
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

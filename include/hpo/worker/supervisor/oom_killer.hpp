@@ -5,7 +5,7 @@
 #include <istream>
 #include <optional>
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// The number after `oom_kill ` at the start of a line, as in /proc/vmstat, memory.events and memory.oom_control.
 [[nodiscard]] std::optional<std::int64_t> oom_kills_in(std::istream& text);
@@ -17,4 +17,4 @@ namespace hpo::worker::inline supervisor {
 /// True if oom_kills() has grown since it was `before`. Empty if either is unknown.
 [[nodiscard]] std::optional<bool> oom_killed_since(const std::optional<std::int64_t>& before);
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

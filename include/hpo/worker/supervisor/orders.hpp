@@ -7,7 +7,7 @@
 #include "hpo/worker/supervisor/pool_config.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// How a pool starts a worker.
 [[nodiscard]] ProcessSpec worker_process(const PoolConfig& config, Environment environment);
@@ -15,4 +15,4 @@ namespace hpo::worker::inline supervisor {
 /// The job for the trainer of a worker.
 [[nodiscard]] TrainerJob trainer_job(const PoolConfig& config, const TrainerInfo& info, const Job& job);
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

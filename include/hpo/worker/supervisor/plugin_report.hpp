@@ -12,7 +12,7 @@
 #include "hpo/trainer/records.hpp"
 #include "hpo/worker/environment.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// What `hpo-worker --check-plugin` says: whether a plugin keeps the contract of trainers.
 struct PluginReport {
@@ -40,7 +40,7 @@ struct PluginReportRequest {
     Environment environment = inherited_environment();
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker
 
 namespace hpo {
 
@@ -55,10 +55,10 @@ struct JsonMembers<worker::PluginReport> {
 
 }  // namespace hpo
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// Lets a worker check a plugin against the contract, so that a supervisor never loads it. If the plugin crashes or hangs, the report has a
 /// problem that says where. If that is before it has told what it is, the report has an error that names its file.
 [[nodiscard]] PluginReport report_on_plugin(const PluginReportRequest& request);
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -27,7 +27,7 @@
 #include "hpo/worker/supervisor/worker_event.hpp"
 #include "hpo/worker/supervisor/xid_notes.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// Runs attempts in worker processes that stay warm between jobs, on one event loop. If a worker dies, only its attempt is lost, with a
 /// Failure that says how. The next job gets a new worker.
@@ -189,4 +189,4 @@ private:
     std::deque<WorkerEvent> happened_;
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -14,7 +14,7 @@
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/environment.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 struct EventLoop;
 
@@ -79,4 +79,4 @@ struct PoolConfig {
     std::function<void(const std::string&)> note;
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

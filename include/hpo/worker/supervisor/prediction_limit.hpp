@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// True if a trainer's reason for no prediction is a limit of dry runs or probes: a limit of LibTorch, or a model that reads numbers, which
 /// a dry run does not have. No action is needed. Other reasons may be the model's own mistake, such as shapes that do not fit.
@@ -16,4 +16,4 @@ namespace hpo::worker::inline supervisor {
     return std::ranges::any_of(limits, [&](std::string_view words) { return reason.find(words) != std::string_view::npos; });
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

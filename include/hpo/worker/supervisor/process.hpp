@@ -10,7 +10,7 @@
 
 #include "hpo/worker/descriptor.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// How a process ended. One of the two members is set.
 struct ProcessExit {
@@ -84,4 +84,4 @@ private:
     std::optional<ProcessExit> exit_;
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -15,7 +15,7 @@
 #include "hpo/worker/supervisor/log_file.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// The supervisor's side of one worker: its process, socket and output. Everything happens inside the event loop.
 class RemoteWorker : public std::enable_shared_from_this<RemoteWorker> {
@@ -110,4 +110,4 @@ private:
     bool gone_ = false;
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

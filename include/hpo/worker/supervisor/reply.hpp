@@ -6,7 +6,7 @@
 
 #include "hpo/worker/protocol.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// A worker's answer to a question, or why there is none.
 struct Reply {
@@ -18,4 +18,4 @@ struct Reply {
     [[nodiscard]] static Reply given_up() { return {.answer = std::nullopt, .silence = "the question was given up", .interrupted = true}; }
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// Runs an event loop until `done()` returns true or the time is over.
 template <class Done>
@@ -17,4 +17,4 @@ void run_until(boost::asio::io_context& loop, std::chrono::duration<double> time
     for (; !done() && now < deadline; now = std::chrono::steady_clock::now()) loop.run_one_until(std::min(deadline, now + longest));
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

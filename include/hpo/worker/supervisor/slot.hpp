@@ -14,7 +14,7 @@
 #include "hpo/worker/environment.hpp"
 #include "hpo/worker/supervisor/remote_worker.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// The attempt that a worker runs.
 struct Running {
@@ -83,4 +83,4 @@ inline void excuse_pause(std::span<WorkerSlot> slots, double pause_seconds) {
     return best;
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -9,7 +9,7 @@
 #include "hpo/trainer/executor.hpp"
 #include "hpo/worker/protocol.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 struct TrialStarted {
     std::int64_t worker_pid;
@@ -40,4 +40,4 @@ inline void tell(ExecutorEvents& events, WorkerEvent& worker_event) {
     else if (auto* outcome = std::get_if<AttemptOutcome>(&worker_event.what)) events.on_end(trial, std::move(*outcome));
 }
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker

@@ -8,7 +8,7 @@
 
 #include "hpo/core/failure.hpp"
 
-namespace hpo::worker::inline supervisor {
+namespace hpo::worker {
 
 /// Which Xids the driver reported of a pool's device, and how many attempts ran there at the time. The driver does not say which process
 /// met an Xid.
@@ -40,4 +40,4 @@ private:
     std::vector<Note> notes_;
 };
 
-}  // namespace hpo::worker::supervisor
+}  // namespace hpo::worker
