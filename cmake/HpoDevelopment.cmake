@@ -40,12 +40,12 @@ function(hpo_precompile target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()
 
-# hpo_add_program(NAME SOURCES ... LIBRARIES ... [TOOL]): a program, in bin/. TOOL: what it computes is compiled in hpo::runtime, so its own
+# hpo_add_program(NAME SOURCES ... LIBRARIES ... [TOOL]): a program, in bin/. TOOL: what it computes is compiled in the libraries, so its own
 # code is optimised less in a release.
 function(hpo_add_program name)
   cmake_parse_arguments(arg "TOOL" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} hpo::runtime hpo_development)
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} hpo_development)
   if(arg_TOOL)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
@@ -58,7 +58,8 @@ function(hpo_add_renamed_trainers target)
   if(arg_SOURCE)
     set(arg_LIBRARY ${target}_source)
     add_library(${arg_LIBRARY} MODULE ${arg_SOURCE})
-    target_link_libraries(${arg_LIBRARY} PRIVATE hpo::plugin hpo::runtime ${CMAKE_DL_LIBS} hpo_development)
+    target_link_libraries(${arg_LIBRARY} PRIVATE hpo::memory hpo::plugin ${CMAKE_DL_LIBS} hpo_development)
+    target_link_options(${arg_LIBRARY} PRIVATE -Wl,--no-undefined)  # else it is first told when the library is loaded
     target_include_directories(${arg_LIBRARY} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_options(${arg_LIBRARY} PRIVATE $<$<CONFIG:Release>:-O0>)
     set_target_properties(${arg_LIBRARY} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
@@ -74,7 +75,7 @@ endfunction()
 
 # hpo_add_test(FOLDER [LIBRARIES ...] [LABELS ...] [WHOLE [IF_THERE file]] [OPTIMISED]): one executable of all *_test.cpp in tests/FOLDER. Each
 # case is a CTest test; with WHOLE the executable is one (for those whose start-up is dear), and begins before the others. What they test is
-# compiled in hpo::runtime, so their own code is compiled without optimisation in a release. OPTIMISED: they compute much in templates or by
+# compiled in the libraries, so their own code is compiled without optimisation in a release. OPTIMISED: they compute much in templates or by
 # themselves. IF_THERE: skipped without this file, which another test makes.
 function(hpo_add_test folder)
   cmake_parse_arguments(arg "WHOLE;OPTIMISED" "IF_THERE" "LIBRARIES;LABELS" ${ARGN})
@@ -90,7 +91,7 @@ function(hpo_add_test folder)
   endforeach()
   set(target test_${folder})
   add_executable(${target} ${sources})
-  target_link_libraries(${target} PRIVATE hpo_test_main ${arg_LIBRARIES} hpo::runtime hpo_development)
+  target_link_libraries(${target} PRIVATE hpo_test_main ${arg_LIBRARIES} hpo_development)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE HPO_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HPO_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(NOT arg_OPTIMISED)

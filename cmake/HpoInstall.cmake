@@ -1,5 +1,5 @@
-# cmake --install, and what find_package(hpo) gives: hpo::core and, where their packages are found again, hpo::sqlite, hpo::lua, hpo::plugin,
-# hpo::runtime and the others. hpo::torch and hpo::torch_runtime for who asks: find_package(hpo COMPONENTS torch).
+# cmake --install, and what find_package(hpo) gives: hpo::hpo and, where their packages are found again, the compiled libraries. hpo::torch is
+# for who asks: find_package(hpo COMPONENTS torch).
 include(CMakePackageConfigHelpers)
 
 # hpo-tune puts this copy first in the path of programs, so that a program in any Python gets the package that belongs to the tools.
@@ -21,16 +21,11 @@ if(SKBUILD)
 endif()
 install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
-# What is no template, compiled: for plugins that are built outside of this tree. A library of a sanitizer, or of a LibTorch whose version
-# CMake cannot compare, is of no use there.
+# A library of a sanitizer, or of a LibTorch whose version CMake cannot compare, is of no use to who builds outside of this tree.
 if(NOT HPO_SANITIZE_ADDRESS AND NOT HPO_SANITIZE_THREAD)
-  foreach(compiled IN ITEMS hpo_runtime hpo_torch_runtime)
-    if(NOT TARGET ${compiled} OR (compiled STREQUAL "hpo_torch_runtime" AND HPO_TORCH_WHEEL))
-      continue()
-    endif()
-    get_target_property(kind ${compiled} TYPE)
-    if(kind STREQUAL "STATIC_LIBRARY")
-      install(TARGETS ${compiled} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
+  foreach(library IN LISTS hpo_libraries)
+    if(TARGET hpo_${library} AND NOT (library STREQUAL "torch" AND HPO_TORCH_WHEEL))
+      install(TARGETS hpo_${library} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
     endif()
   endforeach()
 endif()
@@ -42,7 +37,6 @@ file(GLOB hpo_examples CONFIGURE_DEPENDS examples/*.cpp)
 install(FILES ${hpo_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples)
 
 set(hpo_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hpo)
-list(JOIN hpo_runtime_components " " hpo_runtime_targets)
 configure_package_config_file(cmake/hpoConfig.cmake.in ${PROJECT_BINARY_DIR}/hpoConfig.cmake INSTALL_DESTINATION ${hpo_config_dir}
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hpoConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)

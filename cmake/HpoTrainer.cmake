@@ -1,17 +1,10 @@
 # hpo_add_trainer(NAME SOURCES ... LIBRARIES ...): the plugin libhpo_trainer_NAME.so, in lib/hpo/trainers/ of the build tree,
-# installed beside hpo's own trainers. It links what is already compiled (hpo::runtime, hpo::torch_runtime), if that is there. Also what a
-# plugin project outside this tree calls.
+# installed beside hpo's own trainers. Also what a plugin project outside this tree calls.
 function(hpo_add_trainer name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_library(hpo_trainer_${name} MODULE ${arg_SOURCES})
   target_link_libraries(hpo_trainer_${name} PRIVATE ${arg_LIBRARIES})
-  if(TARGET hpo::torch_runtime AND "hpo::torch" IN_LIST arg_LIBRARIES)
-    target_link_libraries(hpo_trainer_${name} PRIVATE hpo::torch_runtime)
-  endif()
-  if(TARGET hpo::runtime)
-    target_link_libraries(hpo_trainer_${name} PRIVATE hpo::runtime)
-    target_link_options(hpo_trainer_${name} PRIVATE "LINKER:--as-needed")
-  endif()
+  target_link_options(hpo_trainer_${name} PRIVATE "LINKER:--as-needed")
   if(TARGET hpo_development)
     target_link_libraries(hpo_trainer_${name} PRIVATE hpo_development)
   endif()

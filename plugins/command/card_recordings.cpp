@@ -25,7 +25,7 @@
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
-#include "hpo/base/temporary_folder.hpp"
+#include "hpo/process/temporary_folder.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/device/card_figures.hpp"
 #include "hpo/trainer/json.hpp"

@@ -17,7 +17,7 @@
 #include <ctime>
 
 #include "fork_request.hpp"
-#include "hpo/base/after_fork.hpp"
+#include "hpo/process/after_fork.hpp"
 #include "hpo/base/error.hpp"
 #include "pipes.hpp"
 #include "process_parent.hpp"

@@ -23,7 +23,7 @@ constexpr const char* known_members = "step, value, values, attr, constraint, me
 /// The beginning of a text, for a message of one line.
 std::string shown(std::string_view text) {
     constexpr std::size_t most = 80;
-    const std::string all = hpo::store::valid_utf8(text.substr(0, most));
+    const std::string all = hpo::valid_utf8(text.substr(0, most));
     return "'" + (hpo::is_plain_text(all) ? all : hpo::shown(all, all.size())) + (text.size() > most ? "...'" : "'");
 }
 
@@ -123,7 +123,7 @@ ProgramLine parse_program_line(std::string_view line) {
         else if (name == "reason") {
             if (!is_text(member) || !json.contains("pruned"))
                 throw hpo::bad_value(name, shown(text_of(member)), R"({"pruned": true, "reason": "text"})");
-            said.prune_reason = hpo::store::valid_utf8(member.get_ref<const std::string&>());
+            said.prune_reason = hpo::valid_utf8(member.get_ref<const std::string&>());
         } else if (name == "answer") said.wants_answer = truth_of(name, member);
         else throw hpo::bad_value("", "the member " + shown(name), known_members);
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/store/json_text.hpp"
 
-#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -9,21 +8,8 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/base/utf8.hpp"
 
 namespace hpo::store {
-
-std::string valid_utf8(std::string_view text) {
-    std::string valid;
-    valid.reserve(text.size());
-    for (std::size_t i = 0; i < text.size();) {
-        const std::size_t length = utf8_length(text, i);
-        if (length > 0) valid.append(text, i, length);
-        else valid += "\xEF\xBF\xBD";
-        i += length > 0 ? length : 1;
-    }
-    return valid;
-}
 
 std::vector<Json> json_objects(std::string_view text) {
     std::vector<Json> objects;

@@ -54,7 +54,7 @@ must(${WORK}/consumer-build/consumer ${WORK}/consumer-build/study.db)
 must(${WORK}/consumer-build/in_process)
 must(${WORK}/prefix/bin/hpo-tune policies trainer)
 # What is written about plugins comes along, and so does the example.
-foreach(file lib/libhpo_runtime.a share/doc/hpo/writing-a-plugin.md share/hpo/examples/plugins/adding_problem/adding_problem.hpp
+foreach(file lib/libhpo_study.a share/doc/hpo/writing-a-plugin.md share/hpo/examples/plugins/adding_problem/adding_problem.hpp
         share/doc/hpo/own-loops.md share/hpo/examples/070_adaptive_batch.cpp)
   if(NOT EXISTS ${WORK}/prefix/${file})
     message(FATAL_ERROR "${file} is not installed")

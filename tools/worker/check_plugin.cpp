@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "hpo/base/temporary_folder.hpp"
+#include "hpo/process/temporary_folder.hpp"
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
 #include "hpo/trainer/json.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace hpo {
@@ -31,6 +32,19 @@ namespace hpo {
         at += length;
     }
     return std::string_view::npos;
+}
+
+/// The text as well-formed UTF-8. Each other byte becomes U+FFFD.
+[[nodiscard]] inline std::string valid_utf8(std::string_view text) {
+    std::string valid;
+    valid.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = utf8_length(text, at);
+        if (length > 0) valid.append(text, at, length);
+        else valid += "\xEF\xBF\xBD";
+        at += length > 0 ? length : 1;
+    }
+    return valid;
 }
 
 }  // namespace hpo

@@ -13,14 +13,12 @@
 #include <vector>
 
 #include "hpo/base/nesting_depth.hpp"
+#include "hpo/base/utf8.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo::store {
 
 using Json = nlohmann::json;
-
-/// The text as well-formed UTF-8. Each other byte becomes U+FFFD, because other programs refuse a database whose texts are not UTF-8.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
 
 /// The numbers that Python's json module writes and JSON does not have. Beside each is the text that replaces it in parse_json.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> python_numbers{

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "hpo/base/error.hpp"
-#include "hpo/base/spawn.hpp"
+#include "hpo/process/spawn.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo::worker {

@@ -15,7 +15,7 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
-#include "hpo/base/temporary_folder.hpp"
+#include "hpo/process/temporary_folder.hpp"
 #include "support/json.hpp"
 #include "support/screen.hpp"
 #include "support/terminal.hpp"

@@ -12,7 +12,7 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/allocator/trace_timeline.hpp"
 #include "hpo/base/new_file.hpp"
-#include "hpo/base/temporary_folder.hpp"
+#include "hpo/process/temporary_folder.hpp"
 #include "hpo/failure/failure_line.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"

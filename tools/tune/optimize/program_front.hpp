@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/base/temporary_folder.hpp"
+#include "hpo/process/temporary_folder.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/pruner/concept.hpp"

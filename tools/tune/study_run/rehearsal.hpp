@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/base/temporary_folder.hpp"
+#include "hpo/process/temporary_folder.hpp"
 #include "hpo/tuner/options.hpp"
 #include "tune/settings/settings.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/base/after_fork.hpp"
+#include "hpo/process/after_fork.hpp"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

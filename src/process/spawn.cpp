@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/base/spawn.hpp"
+#include "hpo/process/spawn.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/base/after_fork.hpp"
+#include "hpo/process/after_fork.hpp"
 
 /// The C library's clone(). A sanitizer replaces only that name, and takes the new process for one of fork.
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...) noexcept;  // NOLINT(bugprone-reserved-identifier)

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "hpo/base/error.hpp"
-#include "hpo/base/temporary_folder.hpp"
+#include "hpo/process/temporary_folder.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/temporary_directory.hpp"

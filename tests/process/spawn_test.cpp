@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/base/spawn.hpp"
+#include "hpo/process/spawn.hpp"
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -26,7 +26,7 @@
 #include <thread>
 #include <vector>
 
-#include "hpo/base/after_fork.hpp"
+#include "hpo/process/after_fork.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/temporary_directory.hpp"

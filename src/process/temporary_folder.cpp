@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/base/temporary_folder.hpp"
+#include "hpo/process/temporary_folder.hpp"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "hpo/base/error.hpp"
-#include "hpo/base/spawn.hpp"
+#include "hpo/process/spawn.hpp"
 
 namespace hpo {
 namespace detail {

@@ -1,0 +1,33 @@
+# The libraries of HpoTargets.cmake, compiled from src/.
+set(HPO_COMPILED_DIR "" CACHE PATH "Folder of another build of these sources, whose libraries are linked instead of compiling them in this build too; only hpo::torch is compiled")
+set(hpo_waiting_folders process device trainer registry script worker dataset torch)  # they wait for others more than they compute
+
+# hpo_compile(NAME): hpo::NAME. Each of its folders is compiled by itself, so a program is linked with the folders that it uses.
+function(hpo_compile name)
+  set(objects "")
+  foreach(folder IN LISTS hpo_${name}_folders)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
+    add_library(hpo_${name}_${folder} OBJECT ${sources})
+    target_link_libraries(hpo_${name}_${folder} PRIVATE ${hpo_${name}_libraries} hpo_development)
+    if(folder IN_LIST hpo_waiting_folders)
+      target_compile_options(hpo_${name}_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+    set_target_properties(hpo_${name}_${folder} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    list(APPEND objects $<TARGET_OBJECTS:hpo_${name}_${folder}>)
+  endforeach()
+  add_library(hpo_${name} STATIC ${objects})
+  target_link_libraries(hpo_${name} PUBLIC ${hpo_${name}_libraries})
+  add_library(hpo::${name} ALIAS hpo_${name})
+endfunction()
+
+foreach(library IN LISTS hpo_libraries)
+  if(NOT HPO_COMPILED_DIR OR library STREQUAL "torch")
+    hpo_compile(${library})
+    continue()
+  endif()
+  set(hpo_LIBRARY_DIR ${HPO_COMPILED_DIR})
+  hpo_import(${library})
+  if(NOT TARGET hpo::${library})
+    message(FATAL_ERROR "HPO_COMPILED_DIR: no libhpo_${library}.a in ${HPO_COMPILED_DIR}; build the target hpo_${library} there")
+  endif()
+endforeach()
