@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "hpo/device/metered_device.hpp"
-#include "hpo/torch/former_name.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
 
 namespace hpo::libtorch {

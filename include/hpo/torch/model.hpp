@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/torch/former_name.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: MIT
-#pragma once
-
-// Its place before headers got rooms, for programs that name it.
-#include "hpo/torch/adaptation/adapted_linear.hpp"
