@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/allocator/trace_alignment.hpp"
+#include "allocator/trace_alignment.hpp"
 
 #include <algorithm>
 #include <cmath>

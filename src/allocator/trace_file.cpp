@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/allocator/crc32.hpp"
+#include "allocator/crc32.hpp"
 #include "hpo/base/new_file.hpp"
 
 namespace hpo::allocator {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/allocator/trace_alignment.hpp"
+#include "allocator/trace_alignment.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 
 namespace hpo::allocator {

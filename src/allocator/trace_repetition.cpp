@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/allocator/trace_repetition.hpp"
+#include "allocator/trace_repetition.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/changes/smallest_change.hpp"
+#include "analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/best.hpp"
 #include "hpo/analysis/cases/device_share.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
-#include "hpo/analysis/changes/smallest_change.hpp"
-#include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
 #include "hpo/analysis/rules/wait_record.hpp"
 

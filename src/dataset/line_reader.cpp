@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/dataset/line_reader.hpp"
+#include "dataset/line_reader.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/dataset/read_table.hpp"
+#include "dataset/read_table.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -10,10 +10,10 @@
 #include <system_error>
 #include <vector>
 
+#include "dataset/line_reader.hpp"
+#include "dataset/record_reader.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/core/value.hpp"
-#include "hpo/dataset/line_reader.hpp"
-#include "hpo/dataset/record_reader.hpp"
 #include "hpo/dataset/shown_names.hpp"
 
 namespace hpo::dataset {

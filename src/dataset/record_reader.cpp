@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/dataset/record_reader.hpp"
+#include "dataset/record_reader.hpp"
 
 #include <cstddef>
 #include <cstdint>

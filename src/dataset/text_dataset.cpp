@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/read_table.hpp"
 #include "hpo/base/error.hpp"
-#include "hpo/dataset/read_table.hpp"
 
 namespace hpo::dataset::detail {
 

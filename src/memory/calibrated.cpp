@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
-#include "hpo/memory/calibration/measured_before.hpp"
 #include "hpo/memory/calibration/normal_tail.hpp"
-#include "hpo/memory/calibration/risk_budget.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
+#include "memory/calibration/measured_before.hpp"
+#include "memory/calibration/risk_budget.hpp"
 
 namespace hpo::memory {
 

@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "hpo/base/error.hpp"
-#include "hpo/process/spawn.hpp"
+#include "process/spawn.hpp"
 
 namespace hpo {
 namespace detail {

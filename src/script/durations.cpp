@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/script/durations.hpp"
+#include "script/durations.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/script/idle_retry.hpp"
+#include "script/idle_retry.hpp"
 
 #include <algorithm>
 #include <string>

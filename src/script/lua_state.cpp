@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "hpo/base/bytes.hpp"
-#include "hpo/script/member_line.hpp"
+#include "script/member_line.hpp"
 
 namespace hpo::script {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/script/member_line.hpp"
+#include "script/member_line.hpp"
 
 #include <algorithm>
 #include <cctype>

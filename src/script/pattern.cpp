@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/script/pattern.hpp"
+#include "script/pattern.hpp"
 
 #include <cctype>
 #include <cstddef>

@@ -13,10 +13,10 @@
 #include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/wait.hpp"
-#include "hpo/script/durations.hpp"
-#include "hpo/script/idle_retry.hpp"
 #include "hpo/script/lua_value.hpp"
-#include "hpo/script/plan_member.hpp"
+#include "script/durations.hpp"
+#include "script/idle_retry.hpp"
+#include "script/plan_member.hpp"
 
 namespace hpo::script::recovery_answer {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/script/string_library.hpp"
+#include "script/string_library.hpp"
 
 namespace hpo::script {
 

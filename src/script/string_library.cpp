@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/script/string_library.hpp"
+#include "script/string_library.hpp"
 
 #include <algorithm>
 #include <cstddef>

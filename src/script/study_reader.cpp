@@ -14,7 +14,7 @@
 #include "hpo/base/bracketed_list.hpp"
 #include "hpo/base/plain_text.hpp"
 #include "hpo/core/plan_fields.hpp"
-#include "hpo/script/plan_member.hpp"
+#include "script/plan_member.hpp"
 
 namespace hpo::script::study_reader {
 

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "hpo/core/field.hpp"
-#include "hpo/script/durations.hpp"
 #include "hpo/script/read_only.hpp"
 #include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/study_reader.hpp"
+#include "script/durations.hpp"
 
 namespace hpo::script {
 

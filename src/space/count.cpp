@@ -15,7 +15,7 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/space/enumeration.hpp"
-#include "hpo/space/factored_space.hpp"
+#include "space/factored_space.hpp"
 
 namespace hpo::detail {
 

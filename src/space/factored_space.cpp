@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/space/factored_space.hpp"
+#include "space/factored_space.hpp"
 
 #include <array>
 #include <cstddef>

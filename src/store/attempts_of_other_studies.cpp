@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/store/attempts_of_other_studies.hpp"
+#include "store/attempts_of_other_studies.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/store/attempts_of_other_studies.hpp"
 #include "hpo/store/lost_trials.hpp"
 #include "hpo/store/sqlite/hpo_layout.hpp"
-#include "hpo/store/sqlite/stored_logs.hpp"
 #include "hpo/store/store_rules.hpp"
+#include "store/attempts_of_other_studies.hpp"
+#include "store/sqlite/stored_logs.hpp"
 
 namespace hpo::store {
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/store/attempts_of_other_studies.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/lost_trials.hpp"
 #include "hpo/store/retries.hpp"
@@ -19,10 +18,11 @@
 #include "hpo/store/sqlite/opening.hpp"
 #include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/store/sqlite/run_rows.hpp"
-#include "hpo/store/sqlite/stored_logs.hpp"
 #include "hpo/store/sqlite/study_attributes.hpp"
 #include "hpo/store/sqlite/trial_writing.hpp"
 #include "hpo/store/store_rules.hpp"
+#include "store/attempts_of_other_studies.hpp"
+#include "store/sqlite/stored_logs.hpp"
 
 namespace hpo::store {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/character_map.hpp"
+#include "text/character_map.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -16,12 +16,12 @@
 #include "hpo/base/shown_text.hpp"
 #include "hpo/base/utf8.hpp"
 #include "hpo/text/json_file.hpp"
-#include "hpo/text/pieces/byte_level_bpe.hpp"
-#include "hpo/text/pieces/sentence_piece.hpp"
-#include "hpo/text/pieces/sentence_piece_model.hpp"
-#include "hpo/text/pieces/word_piece.hpp"
 #include "hpo/text/stored/model_files.hpp"
-#include "hpo/text/stored/tokenizer_settings.hpp"
+#include "text/pieces/byte_level_bpe.hpp"
+#include "text/pieces/sentence_piece.hpp"
+#include "text/pieces/sentence_piece_model.hpp"
+#include "text/pieces/word_piece.hpp"
+#include "text/stored/tokenizer_settings.hpp"
 
 namespace hpo::text::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/unicode.hpp"
+#include "text/unicode.hpp"
 
 #include <utf8proc.h>
 #include <algorithm>

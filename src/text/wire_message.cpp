@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/wire_message.hpp"
+#include "text/wire_message.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/text/code_point.hpp"
 #include "hpo/text/pieces/added_tokens.hpp"
-#include "hpo/text/pieces/bert_words.hpp"
-#include "hpo/text/pieces/word_piece.hpp"
+#include "text/code_point.hpp"
+#include "text/pieces/bert_words.hpp"
+#include "text/pieces/word_piece.hpp"
 
 namespace hpo::text {
 

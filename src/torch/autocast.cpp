@@ -5,7 +5,7 @@
 #include <c10/core/Device.h>
 #include <torch/version.h>
 
-#include "hpo/torch/meta/casts.hpp"
+#include "torch/meta/casts.hpp"
 
 namespace hpo::libtorch {
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "hpo/device/out_of_memory_text.hpp"
+#include "device/out_of_memory_text.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/save_weights.hpp"
+#include "torch/save_weights.hpp"
 
 #include <torch/torch.h>
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/weights/tensor.hpp"
-#include "hpo/weights/write_safetensors.hpp"
+#include "weights/write_safetensors.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/saved_model.hpp"
+#include "torch/saved_model.hpp"
 
 #include <torch/torch.h>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include "hpo/torch/adaptation/low_rank.hpp"
 #include "hpo/torch/load_weights.hpp"
-#include "hpo/torch/save_weights.hpp"
+#include "torch/save_weights.hpp"
 
 namespace hpo::libtorch {
 

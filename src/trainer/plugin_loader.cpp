@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/trainer/plugin_trainer.hpp"
+#include "trainer/plugin_trainer.hpp"
 
 namespace hpo {
 

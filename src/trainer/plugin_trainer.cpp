@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/trainer/plugin_trainer.hpp"
+#include "trainer/plugin_trainer.hpp"
 
 #include <exception>
 #include <new>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/weights/write_safetensors.hpp"
+#include "weights/write_safetensors.hpp"
 
 #include <algorithm>
 #include <array>

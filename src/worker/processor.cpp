@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/worker/processor.hpp"
+#include "worker/processor.hpp"
 
 #include <algorithm>
 #include <cstdint>

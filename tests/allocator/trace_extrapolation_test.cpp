@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/allocator/trace_extrapolation.hpp"
+#include "allocator/trace_extrapolation.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/trace_alignment.hpp"
 #include "hpo/allocator/size_law.hpp"
-#include "hpo/allocator/trace_alignment.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 #include "support/catch.hpp"
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/demand/demand.hpp"
 #include "generated_studies.hpp"
 #include "hpo/analysis/best.hpp"
-#include "hpo/analysis/demand/demand.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/study_script.hpp"

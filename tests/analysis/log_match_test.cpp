@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/silent/running_trials.hpp"
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/analysis/failure_totals.hpp"
-#include "hpo/analysis/silent/running_trials.hpp"
 #include "hpo/analysis/silent/silent_report.hpp"
 #include "support/catch.hpp"
 

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analysis/demand/model.hpp"
 #include "hpo/analysis/best.hpp"
 #include "hpo/analysis/cases/failure_name.hpp"
-#include "hpo/analysis/demand/model.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/analysis/summary.hpp"
 #include "hpo/failure/cause.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/dataset/read_table.hpp"
+#include "dataset/read_table.hpp"
 
 #include <filesystem>
 #include <string>

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "hpo/device/out_of_memory_text.hpp"
+#include "device/out_of_memory_text.hpp"
 #include "support/catch.hpp"
 
 using hpo::device::MeteredDevice;

@@ -20,10 +20,10 @@
 #include <thread>
 #include <vector>
 
+#include "device/out_of_memory_text.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/device/metered_device.hpp"
-#include "hpo/device/out_of_memory_text.hpp"
 #include "hpo/trainer/plugin.hpp"
 #include "hpo/trainer/settings.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "dataset/read_table.hpp"
 #include "hpo/base/plain_text.hpp"
-#include "hpo/dataset/read_table.hpp"
 #include "hpo/dataset/split.hpp"
 #include "support/memory_file.hpp"
 

@@ -15,9 +15,9 @@
 
 #include "hpo/base/plain_text.hpp"
 #include "hpo/text/model_folder.hpp"
-#include "hpo/text/pieces/bert_words.hpp"
-#include "hpo/text/pieces/byte_level_words.hpp"
 #include "support/temporary_directory.hpp"
+#include "text/pieces/bert_words.hpp"
+#include "text/pieces/byte_level_words.hpp"
 
 namespace {
 

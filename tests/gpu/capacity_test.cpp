@@ -18,8 +18,8 @@
 #include "hpo/allocator/capacity_need.hpp"
 #include "hpo/failure/oom_message.hpp"
 #include "hpo/torch/memory_reading.hpp"
-#include "hpo/torch/prediction/cuda_history.hpp"
 #include "support/catch.hpp"
+#include "torch/prediction/cuda_history.hpp"
 
 namespace {
 

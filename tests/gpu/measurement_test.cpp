@@ -8,10 +8,10 @@
 
 #include "gpu/jobs.hpp"
 #include "hpo/torch/attempt.hpp"
-#include "hpo/torch/prediction/virtual_card.hpp"
 #include "image_classifier/image_classifier.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "torch/prediction/virtual_card.hpp"
 
 TEST_CASE("a GPU is measured: it counts, copies, multiplies, adds, refuses and gives back") {
     image_classifier::ImageClassifier trainer;

@@ -21,9 +21,9 @@
 #include "gpu/jobs.hpp"
 #include "gpu/operators/dry_run.hpp"
 #include "hpo/allocator/trace_peak.hpp"
-#include "hpo/torch/prediction/cuda_history.hpp"
-#include "hpo/torch/prediction/predict_peak.hpp"
 #include "support/catch.hpp"
+#include "torch/prediction/cuda_history.hpp"
+#include "torch/prediction/predict_peak.hpp"
 
 namespace {
 

@@ -23,8 +23,8 @@
 #include "hpo/allocator/replay.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/torch/prediction/cuda_history.hpp"
 #include "support/catch.hpp"
+#include "torch/prediction/cuda_history.hpp"
 
 namespace {
 

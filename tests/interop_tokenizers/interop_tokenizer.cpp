@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "hpo/text/model_folder.hpp"
-#include "hpo/text/pieces/bert_words.hpp"
-#include "hpo/text/pieces/byte_level_words.hpp"
 #include "hpo/weights/weights.hpp"
-#include "hpo/weights/write_safetensors.hpp"
+#include "text/pieces/bert_words.hpp"
+#include "text/pieces/byte_level_words.hpp"
+#include "weights/write_safetensors.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/admission.hpp"
 #include "hpo/memory/calibration/model_family.hpp"
-#include "hpo/memory/calibration/risk_budget.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
+#include "memory/calibration/risk_budget.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;

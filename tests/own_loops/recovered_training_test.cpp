@@ -11,11 +11,11 @@
 
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/saved_model.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/temporary_directory.hpp"
+#include "torch/saved_model.hpp"
 
 using hpo::libtorch::MeteredAllocator;
 using hpo::testing::RecordingProgress;

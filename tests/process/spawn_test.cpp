@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/process/spawn.hpp"
+#include "process/spawn.hpp"
 
 #include <fcntl.h>
 #include <linux/filter.h>

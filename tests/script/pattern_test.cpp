@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/script/pattern.hpp"
+#include "script/pattern.hpp"
 
 #include <chrono>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/script/lua_state.hpp"
-#include "hpo/script/string_library.hpp"
+#include "script/string_library.hpp"
 #include "support/catch.hpp"
 
 namespace {

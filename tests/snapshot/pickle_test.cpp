@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/allocator/snapshot/pickle.hpp"
+#include "allocator/snapshot/pickle.hpp"
 #include "snapshot/pickle_writer.hpp"
 #include "support/catch.hpp"
 

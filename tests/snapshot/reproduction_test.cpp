@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "allocator/snapshot/foreign_allocator.hpp"
 #include "hpo/allocator/conf.hpp"
 #include "hpo/allocator/replay.hpp"
-#include "hpo/allocator/snapshot/foreign_allocator.hpp"
 #include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/core/seed.hpp"
 #include "snapshot/random_recording.hpp"

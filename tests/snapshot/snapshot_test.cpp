@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/allocator/snapshot/foreign_allocator.hpp"
+#include "allocator/snapshot/foreign_allocator.hpp"
 #include "hpo/allocator/snapshot/growth.hpp"
 #include "hpo/allocator/snapshot/reproduction.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/store/sqlite/hpo_layout.hpp"
-#include "hpo/store/sqlite/plan_json.hpp"
+#include "store/sqlite/plan_json.hpp"
 
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite.hpp"

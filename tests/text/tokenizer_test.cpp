@@ -7,12 +7,12 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/text/padding.hpp"
-#include "hpo/text/pieces/byte_level_bpe.hpp"
-#include "hpo/text/pieces/byte_level_words.hpp"
-#include "hpo/text/pieces/byte_symbols.hpp"
-#include "hpo/text/pieces/sentence_piece.hpp"
-#include "hpo/text/pieces/word_piece.hpp"
 #include "support/catch.hpp"
+#include "text/pieces/byte_level_bpe.hpp"
+#include "text/pieces/byte_level_words.hpp"
+#include "text/pieces/byte_symbols.hpp"
+#include "text/pieces/sentence_piece.hpp"
+#include "text/pieces/word_piece.hpp"
 
 using namespace hpo::text;
 

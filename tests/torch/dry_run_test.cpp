@@ -17,12 +17,8 @@
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "hpo/testing/trainer_contract.hpp"
-#include "hpo/torch/meta/cuda.hpp"
-#include "hpo/torch/meta/device.hpp"
-#include "hpo/torch/meta/factories.hpp"
 #include "hpo/torch/meta/onednn.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/prediction/dry_run.hpp"
 #include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "image_classifier/image_classifier.hpp"
@@ -30,6 +26,10 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "text_classifier/text_classifier.hpp"
+#include "torch/meta/cuda.hpp"
+#include "torch/meta/device.hpp"
+#include "torch/meta/factories.hpp"
+#include "torch/prediction/dry_run.hpp"
 
 using hpo::PeakPrediction;
 using hpo::PeakSource;

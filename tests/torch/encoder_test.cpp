@@ -16,14 +16,14 @@
 
 #include "hpo/core/value.hpp"
 #include "hpo/text/model_folder.hpp"
-#include "hpo/torch/encoder/distance_rows.hpp"
 #include "hpo/torch/encoder/read_encoder.hpp"
 #include "hpo/torch/load_weights.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 #include "hpo/weights/weights.hpp"
-#include "hpo/weights/write_safetensors.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "torch/encoder/distance_rows.hpp"
+#include "weights/write_safetensors.hpp"
 
 using namespace hpo::libtorch;
 using hpo::weights::Dtype;

@@ -16,10 +16,10 @@
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/torch/classification.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/weights/write_safetensors.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "weights/write_safetensors.hpp"
 
 using hpo::libtorch::MeteredAllocator;
 using image_classifier::ImageClassifier;

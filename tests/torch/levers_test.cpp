@@ -14,18 +14,18 @@
 
 #include "hpo/torch/adaptation/adapted_conv2d.hpp"
 #include "hpo/torch/adaptation/adapted_linear.hpp"
-#include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/adaptation/tuning.hpp"
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/training/adafactor.hpp"
 #include "hpo/torch/training/batch_loader.hpp"
 #include "hpo/torch/training/checkpointing.hpp"
-#include "hpo/torch/training/finish_gradients.hpp"
 #include "hpo/torch/training/loss_scale.hpp"
 #include "hpo/torch/training/optimizer.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
+#include "torch/adaptation/model_parts.hpp"
+#include "torch/training/adafactor.hpp"
+#include "torch/training/finish_gradients.hpp"
 
 using namespace hpo::libtorch;
 using namespace points;

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "hpo/text/published_encoders.hpp"
-#include "hpo/torch/meta/device.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/tiny_encoders.hpp"
 #include "text_classifier/text_classifier.hpp"
+#include "torch/meta/device.hpp"
 
 using Catch::Contains;
 using text_classifier::TextClassifier;

@@ -12,18 +12,18 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/trace_repetition.hpp"
 #include "hpo/allocator/trace_peak.hpp"
-#include "hpo/allocator/trace_repetition.hpp"
-#include "hpo/torch/meta/cuda.hpp"
-#include "hpo/torch/meta/device.hpp"
-#include "hpo/torch/meta/host.hpp"
-#include "hpo/torch/prediction/dry_run.hpp"
 #include "hpo/torch/training/loop.hpp"
 #include "image_classifier/image_task.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "text_classifier/stand_in_texts.hpp"
 #include "text_classifier/text_task.hpp"
+#include "torch/meta/cuda.hpp"
+#include "torch/meta/device.hpp"
+#include "torch/meta/host.hpp"
+#include "torch/prediction/dry_run.hpp"
 
 using hpo::allocator::AllocationTrace;
 using hpo::libtorch::MetaTarget;

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "hpo/testing/saving_contract.hpp"
-#include "hpo/torch/saved_model.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/temporary_directory.hpp"
+#include "torch/saved_model.hpp"
 
 using namespace points;
 

@@ -7,13 +7,13 @@
 
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/torch/load_weights.hpp"
-#include "hpo/torch/save_weights.hpp"
-#include "hpo/torch/saved_model.hpp"
 #include "hpo/weights/weights.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/temporary_directory.hpp"
+#include "torch/save_weights.hpp"
+#include "torch/saved_model.hpp"
 
 using namespace points;
 using Catch::Contains;

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "hpo/torch/meta/card.hpp"
-#include "hpo/torch/meta/staging.hpp"
 #include "support/catch.hpp"
+#include "torch/meta/card.hpp"
+#include "torch/meta/staging.hpp"
 
 namespace {
 

@@ -18,13 +18,13 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/training/epoch_order.hpp"
 #include "hpo/torch/training/optimizer.hpp"
 #include "hpo/torch/training/step.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/tiny_encoders.hpp"
+#include "torch/training/epoch_order.hpp"
 
 using namespace text_classifier;
 using hpo::libtorch::MeteredAllocator;

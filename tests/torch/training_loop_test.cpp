@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/dry_run.hpp"
+#include "torch/prediction/dry_run.hpp"
 
 #include <torch/torch.h>
 

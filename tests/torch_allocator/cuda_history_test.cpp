@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LibTorch's own history of its caching allocator, over a CUDA runtime that only counts. No card is needed.
-#include "hpo/torch/prediction/cuda_history.hpp"
+#include "torch/prediction/cuda_history.hpp"
 
 #include <cstdint>
 #include <iostream>

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "hpo/torch/checks/data_scan.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 #include "support/catch.hpp"
+#include "torch/checks/data_scan.hpp"
 
 namespace {
 

@@ -8,11 +8,11 @@
 
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
-#include "hpo/torch/prediction/dry_run.hpp"
 #include "hpo/torch/torch_trainer.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "torch/points.hpp"
+#include "torch/prediction/dry_run.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 #include <fstream>
 
-#include "hpo/trainer/plugin_trainer.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "trainer/plugin_trainer.hpp"
 
 namespace {
 

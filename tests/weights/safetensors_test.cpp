@@ -13,9 +13,9 @@
 
 #include "hpo/base/plain_text.hpp"
 #include "hpo/weights/weights.hpp"
-#include "hpo/weights/write_safetensors.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "weights/write_safetensors.hpp"
 
 using namespace hpo::weights;
 using Catch::Contains;

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "hpo/weights/write_safetensors.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "weights/write_safetensors.hpp"
 
 using namespace hpo::weights;
 using Catch::Contains;

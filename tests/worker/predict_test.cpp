@@ -4,11 +4,11 @@
 #include <new>
 #include <sstream>
 
-#include "hpo/worker/child/host_memory_limit.hpp"
-#include "hpo/worker/processor.hpp"
 #include "support/catch.hpp"
 #include "support/pool.hpp"
 #include "support/sanitizer.hpp"
+#include "worker/child/host_memory_limit.hpp"
+#include "worker/processor.hpp"
 
 using namespace hpo;
 using namespace hpo::test;

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/allocator/snapshot/earlier_layout.hpp"
-#include "hpo/allocator/snapshot/event_sorter.hpp"
+#include "allocator/snapshot/earlier_layout.hpp"
+#include "allocator/snapshot/event_sorter.hpp"
 
 namespace hpo::allocator {
 

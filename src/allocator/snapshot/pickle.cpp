@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/allocator/snapshot/pickle.hpp"
+#include "allocator/snapshot/pickle.hpp"
 
 #include <algorithm>
 #include <bit>

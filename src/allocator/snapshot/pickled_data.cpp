@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/allocator/snapshot/pickled_data.hpp"
+#include "allocator/snapshot/pickled_data.hpp"
 
 #include <cstddef>
 #include <cstdint>

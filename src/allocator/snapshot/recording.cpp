@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/snapshot/foreign_allocator.hpp"
 #include "hpo/allocator/conf.hpp"
-#include "hpo/allocator/snapshot/foreign_allocator.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/base/error.hpp"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/allocator/snapshot/pickle.hpp"
-#include "hpo/allocator/snapshot/snapshot_builder.hpp"
+#include "allocator/snapshot/pickle.hpp"
+#include "allocator/snapshot/snapshot_builder.hpp"
 #include "hpo/base/error.hpp"
 
 namespace hpo::allocator {

@@ -13,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/demand/demand.hpp"
+#include "analysis/demand/evenly_spaced.hpp"
+#include "analysis/demand/model.hpp"
+#include "analysis/demand/order.hpp"
+#include "analysis/demand/param_names.hpp"
 #include "hpo/analysis/cases/attribute_value.hpp"
-#include "hpo/analysis/demand/demand.hpp"
-#include "hpo/analysis/demand/evenly_spaced.hpp"
-#include "hpo/analysis/demand/model.hpp"
-#include "hpo/analysis/demand/order.hpp"
-#include "hpo/analysis/demand/param_names.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 

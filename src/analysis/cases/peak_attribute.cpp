@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/demand/name_words.hpp"
 #include "hpo/analysis/cases/attribute_value.hpp"
-#include "hpo/analysis/demand/name_words.hpp"
 #include "hpo/failure/classify.hpp"
 
 namespace hpo::analysis::detail {

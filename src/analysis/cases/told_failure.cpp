@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/demand/name_words.hpp"
 #include "hpo/analysis/cases/json_texts.hpp"
-#include "hpo/analysis/demand/name_words.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/framework_message.hpp"
 #include "hpo/failure/python_error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/changes/change_search.hpp"
+#include "analysis/changes/change_search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/analysis/demand/param_names.hpp"
+#include "analysis/demand/param_names.hpp"
 
 namespace hpo::analysis::detail {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/changes/smallest_change.hpp"
+#include "analysis/changes/smallest_change.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "analysis/changes/change_search.hpp"
 #include "hpo/analysis/cases/device_share.hpp"
-#include "hpo/analysis/changes/change_search.hpp"
 #include "hpo/failure/cause.hpp"
 
 namespace hpo::analysis::detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/changes/witnesses.hpp"
+#include "analysis/changes/witnesses.hpp"
 
 #include <algorithm>
 #include <cmath>

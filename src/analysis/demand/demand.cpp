@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/demand/demand.hpp"
+#include "analysis/demand/demand.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/analysis/demand/name_words.hpp"
-#include "hpo/analysis/demand/param_names.hpp"
+#include "analysis/demand/name_words.hpp"
+#include "analysis/demand/param_names.hpp"
 
 namespace hpo::analysis {
 

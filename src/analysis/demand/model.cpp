@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/demand/model.hpp"
+#include "analysis/demand/model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@
 
 #include <range/v3/view/zip.hpp>
 
-#include "hpo/analysis/demand/evenly_spaced.hpp"
-#include "hpo/analysis/demand/param_names.hpp"
+#include "analysis/demand/evenly_spaced.hpp"
+#include "analysis/demand/param_names.hpp"
 
 namespace hpo::analysis {
 

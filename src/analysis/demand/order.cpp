@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/demand/order.hpp"
+#include "analysis/demand/order.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/analysis/demand/param_names.hpp"
+#include "analysis/demand/param_names.hpp"
 
 namespace hpo::analysis {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/demand/param_names.hpp"
+#include "analysis/demand/param_names.hpp"
 
 #include <algorithm>
 #include <array>

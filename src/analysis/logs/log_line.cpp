@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "hpo/analysis/logs/memory_words.hpp"
+#include "analysis/logs/memory_words.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/python_error.hpp"
 

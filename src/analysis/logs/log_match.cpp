@@ -17,7 +17,7 @@
 
 #include <range/v3/view/zip.hpp>
 
-#include "hpo/analysis/silent/running_trials.hpp"
+#include "analysis/silent/running_trials.hpp"
 
 namespace hpo::analysis::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/logs/memory_words.hpp"
+#include "analysis/logs/memory_words.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/logs/memory_words.hpp"
 #include "hpo/analysis/cases/told_failure.hpp"
-#include "hpo/analysis/logs/memory_words.hpp"
 
 namespace hpo::analysis::detail {
 

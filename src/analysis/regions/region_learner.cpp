@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/analysis/demand/demand.hpp"
-#include "hpo/analysis/demand/param_names.hpp"
+#include "analysis/demand/demand.hpp"
+#include "analysis/demand/param_names.hpp"
 
 namespace hpo::analysis::detail {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/analysis/demand/demand.hpp"
-#include "hpo/analysis/demand/name_words.hpp"
+#include "analysis/demand/demand.hpp"
+#include "analysis/demand/name_words.hpp"
 
 namespace hpo::analysis {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "hpo/analysis/demand/param_names.hpp"
+#include "analysis/demand/param_names.hpp"
 #include "hpo/analysis/regions/condition.hpp"
 
 namespace hpo::analysis::detail {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
-#include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/study_counts.hpp"
 
 namespace hpo::analysis::detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/memory/learned/law_parts.hpp"
+#include "memory/learned/law_parts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/memory/learned/law_search.hpp"
+#include "memory/learned/law_search.hpp"
 
 #include <algorithm>
 #include <cmath>

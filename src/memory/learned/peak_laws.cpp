@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "hpo/memory/learned/law_search.hpp"
+#include "memory/learned/law_search.hpp"
 
 namespace hpo::memory {
 

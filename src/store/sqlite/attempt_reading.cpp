@@ -14,9 +14,9 @@
 
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/store/sqlite/attempt_rows.hpp"
-#include "hpo/store/sqlite/plan_columns.hpp"
-#include "hpo/store/sqlite/plan_json.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
+#include "store/sqlite/plan_columns.hpp"
+#include "store/sqlite/plan_json.hpp"
 
 namespace hpo::store {
 

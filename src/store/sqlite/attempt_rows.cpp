@@ -10,9 +10,9 @@
 
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
-#include "hpo/store/sqlite/plan_columns.hpp"
-#include "hpo/store/sqlite/plan_json.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
+#include "store/sqlite/plan_columns.hpp"
+#include "store/sqlite/plan_json.hpp"
 
 namespace hpo::store {
 

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <string>
 
-#include "hpo/store/sqlite/hpo_schema.hpp"
 #include "hpo/store/sqlite/optuna_schema.hpp"
-#include "hpo/store/sqlite/plan_columns.hpp"
+#include "store/sqlite/hpo_schema.hpp"
+#include "store/sqlite/plan_columns.hpp"
 
 namespace hpo::store::detail {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "hpo/store/sqlite/hpo_layout.hpp"
-#include "hpo/store/sqlite/hpo_schema.hpp"
 #include "hpo/store/sqlite/optuna_schema.hpp"
+#include "store/sqlite/hpo_schema.hpp"
 
 namespace hpo::store {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-#include "hpo/store/sqlite/hpo_schema.hpp"
+#include "store/sqlite/hpo_schema.hpp"
 
 namespace hpo::store {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/store/sqlite/plan_json.hpp"
+#include "store/sqlite/plan_json.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/store/sqlite/stored_logs.hpp"
+#include "store/sqlite/stored_logs.hpp"
 
 #include <cstdint>
 #include <string>

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/text/code_point.hpp"
-#include "hpo/text/unicode.hpp"
+#include "text/code_point.hpp"
+#include "text/unicode.hpp"
 
 namespace hpo::text {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/pieces/byte_level_bpe.hpp"
+#include "text/pieces/byte_level_bpe.hpp"
 
 #include <cstddef>
 #include <string>
@@ -9,9 +9,9 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/shown_text.hpp"
-#include "hpo/text/code_point.hpp"
-#include "hpo/text/pieces/byte_level_words.hpp"
-#include "hpo/text/pieces/byte_symbols.hpp"
+#include "text/code_point.hpp"
+#include "text/pieces/byte_level_words.hpp"
+#include "text/pieces/byte_symbols.hpp"
 
 namespace hpo::text {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/pieces/pair_merges.hpp"
+#include "text/pieces/pair_merges.hpp"
 
 #include <cstddef>
 #include <functional>

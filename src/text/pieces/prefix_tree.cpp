@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/pieces/prefix_tree.hpp"
+#include "text/pieces/prefix_tree.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/pieces/sentence_piece.hpp"
+#include "text/pieces/sentence_piece.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/pieces/sentence_piece_model.hpp"
+#include "text/pieces/sentence_piece_model.hpp"
 
 #include <array>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/base/utf8.hpp"
 #include "hpo/text/json_file.hpp"
-#include "hpo/text/wire_message.hpp"
+#include "text/wire_message.hpp"
 
 namespace hpo::text::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/pieces/word_piece.hpp"
+#include "text/pieces/word_piece.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/stored/config_fields.hpp"
+#include "text/stored/config_fields.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -13,7 +13,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/text/json_file.hpp"
-#include "hpo/text/stored/config_fields.hpp"
+#include "text/stored/config_fields.hpp"
 
 namespace hpo::text {
 

@@ -12,9 +12,9 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/shown_text.hpp"
-#include "hpo/text/code_point.hpp"
 #include "hpo/text/json_file.hpp"
-#include "hpo/text/unicode.hpp"
+#include "text/code_point.hpp"
+#include "text/unicode.hpp"
 
 namespace hpo::text {
 

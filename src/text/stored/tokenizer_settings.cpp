@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/stored/tokenizer_settings.hpp"
+#include "text/stored/tokenizer_settings.hpp"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/adaptation/model_parts.hpp"
+#include "torch/adaptation/model_parts.hpp"
 
 #include <torch/torch.h>
 #include <cstddef>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/torch/adaptation/model_parts.hpp"
+#include "torch/adaptation/model_parts.hpp"
 
 namespace hpo::libtorch {
 

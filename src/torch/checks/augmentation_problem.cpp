@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/checks/augmentation_problem.hpp"
+#include "torch/checks/augmentation_problem.hpp"
 
 #include <torch/torch.h>
 #include <cstddef>

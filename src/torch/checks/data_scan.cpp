@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/checks/data_scan.hpp"
+#include "torch/checks/data_scan.hpp"
 
 #include <torch/torch.h>
 #include <algorithm>

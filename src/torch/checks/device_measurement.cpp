@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/checks/device_measurement.hpp"
+#include "torch/checks/device_measurement.hpp"
 
 #include <torch/cuda.h>
 #include <torch/torch.h>
@@ -20,7 +20,7 @@
 #include "hpo/core/value.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/memory_reading.hpp"
-#include "hpo/torch/prediction/virtual_card.hpp"
+#include "torch/prediction/virtual_card.hpp"
 
 #ifdef HPO_TORCH_CUDA
 #include <ATen/cuda/CUDAContextLight.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/checks/few_passes.hpp"
+#include "torch/checks/few_passes.hpp"
 
 #include <torch/torch.h>
 #include <algorithm>

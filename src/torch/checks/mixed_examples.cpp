@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/checks/mixed_examples.hpp"
+#include "torch/checks/mixed_examples.hpp"
 
 #include <torch/torch.h>
 #include <algorithm>

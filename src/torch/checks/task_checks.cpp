@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/checks/task_checks.hpp"
+#include "torch/checks/task_checks.hpp"
 
 #include <torch/torch.h>
 
@@ -16,20 +16,20 @@
 #include <vector>
 
 #include "hpo/core/value.hpp"
-#include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/autocast.hpp"
-#include "hpo/torch/checks/augmentation_problem.hpp"
-#include "hpo/torch/checks/few_passes.hpp"
-#include "hpo/torch/checks/mixed_examples.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/prediction/virtual_card.hpp"
-#include "hpo/torch/recording/other_threads.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 #include "hpo/torch/training/batch_loader.hpp"
 #include "hpo/torch/training/loss_scale.hpp"
 #include "hpo/torch/training/optimizer.hpp"
 #include "hpo/torch/training/step.hpp"
+#include "torch/adaptation/model_parts.hpp"
+#include "torch/checks/augmentation_problem.hpp"
+#include "torch/checks/few_passes.hpp"
+#include "torch/checks/mixed_examples.hpp"
+#include "torch/prediction/virtual_card.hpp"
+#include "torch/recording/other_threads.hpp"
 
 namespace hpo::libtorch {
 

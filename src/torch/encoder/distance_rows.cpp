@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/encoder/distance_rows.hpp"
+#include "torch/encoder/distance_rows.hpp"
 
 #include <torch/torch.h>
 #include <algorithm>

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "hpo/base/error.hpp"
-#include "hpo/torch/encoder/bert_encoder.hpp"
-#include "hpo/torch/encoder/deberta_encoder.hpp"
 #include "hpo/torch/load_weights.hpp"
 #include "hpo/weights/weights.hpp"
+#include "torch/encoder/bert_encoder.hpp"
+#include "torch/encoder/deberta_encoder.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/encoder/self_attention.hpp"
+#include "torch/encoder/self_attention.hpp"
 
 #include <torch/torch.h>
 #include <cmath>

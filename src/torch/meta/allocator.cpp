@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/allocator.hpp"
+#include "torch/meta/allocator.hpp"
 
 #include <c10/core/Allocator.h>
 #include <torch/version.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/autocast.hpp"
+#include "torch/meta/autocast.hpp"
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "hpo/torch/autocast.hpp"
-#include "hpo/torch/meta/casts.hpp"
-#include "hpo/torch/meta/quiet_registration.hpp"
+#include "torch/meta/casts.hpp"
+#include "torch/meta/quiet_registration.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/cuda.hpp"
+#include "torch/meta/cuda.hpp"
 
 #include <ATen/NativeFunctions.h>
 #include <ATen/record_function.h>
@@ -10,12 +10,12 @@
 #include <memory>
 #include <tuple>
 
-#include "hpo/torch/meta/cuda_attention.hpp"
-#include "hpo/torch/meta/cuda_kernels.hpp"
-#include "hpo/torch/meta/cuda_reductions.hpp"
-#include "hpo/torch/meta/cuda_shapes.hpp"
-#include "hpo/torch/meta/quiet_registration.hpp"
-#include "hpo/torch/recording/doubt.hpp"
+#include "torch/meta/cuda_attention.hpp"
+#include "torch/meta/cuda_kernels.hpp"
+#include "torch/meta/cuda_reductions.hpp"
+#include "torch/meta/cuda_shapes.hpp"
+#include "torch/meta/quiet_registration.hpp"
+#include "torch/recording/doubt.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/cuda_attention.hpp"
+#include "torch/meta/cuda_attention.hpp"
 
 #include <torch/torch.h>
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 
-#include "hpo/torch/meta/cuda_reductions.hpp"
+#include "torch/meta/cuda_reductions.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/cuda_kernels.hpp"
+#include "torch/meta/cuda_kernels.hpp"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/_softmax_backward_data_meta_dispatch.h>
@@ -22,9 +22,9 @@
 #include <tuple>
 
 #include "hpo/allocator/cuda_overheads.hpp"
-#include "hpo/torch/meta/cuda_reductions.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
+#include "torch/meta/cuda_reductions.hpp"
 
 namespace hpo::libtorch::kernels_of_cuda {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/cuda_reductions.hpp"
+#include "torch/meta/cuda_reductions.hpp"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/all_meta_dispatch.h>
@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <tuple>
 
-#include "hpo/torch/meta/staging.hpp"
+#include "torch/meta/staging.hpp"
 
 namespace hpo::libtorch::kernels_of_cuda {
 

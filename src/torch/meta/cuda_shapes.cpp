@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/cuda_shapes.hpp"
+#include "torch/meta/cuda_shapes.hpp"
 
 #include <ATen/ExpandUtils.h>
 #include <torch/library.h>
@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "hpo/torch/meta/cuda_reductions.hpp"
-#include "hpo/torch/meta/missing_kernels.hpp"
+#include "torch/meta/cuda_reductions.hpp"
+#include "torch/meta/missing_kernels.hpp"
 
 namespace hpo::libtorch::shapes_of_cuda {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/device.hpp"
+#include "torch/meta/device.hpp"
 
 #include <torch/library.h>
 #include <torch/torch.h>
 
-#include "hpo/torch/meta/allocator.hpp"
-#include "hpo/torch/meta/kernels.hpp"
-#include "hpo/torch/meta/missing_kernels.hpp"
-#include "hpo/torch/meta/products.hpp"
-#include "hpo/torch/meta/quiet_registration.hpp"
+#include "torch/meta/allocator.hpp"
+#include "torch/meta/kernels.hpp"
+#include "torch/meta/missing_kernels.hpp"
+#include "torch/meta/products.hpp"
+#include "torch/meta/quiet_registration.hpp"
 
 namespace hpo::libtorch {
 

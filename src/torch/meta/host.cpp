@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/host.hpp"
+#include "torch/meta/host.hpp"
 
 #include <ATen/TensorUtils.h>
 #include <torch/library.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/torch/meta/attention.hpp"
+#include "torch/meta/attention.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/kernels.hpp"
+#include "torch/meta/kernels.hpp"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/add_meta_dispatch.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "hpo/torch/meta/onednn.hpp"
-#include "hpo/torch/recording/doubt.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
+#include "torch/recording/doubt.hpp"
 
 namespace hpo::libtorch::kernels_of_meta {
 

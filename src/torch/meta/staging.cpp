@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/meta/staging.hpp"
+#include "torch/meta/staging.hpp"
 
 #include <torch/torch.h>
 #include <algorithm>

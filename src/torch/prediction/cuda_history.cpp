@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/cuda_history.hpp"
+#include "torch/prediction/cuda_history.hpp"
 
 #ifdef HPO_TORCH_CUDA
 

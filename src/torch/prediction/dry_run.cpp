@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/dry_run.hpp"
+#include "torch/prediction/dry_run.hpp"
 
 #include <torch/torch.h>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
-#include "hpo/allocator/trace_extrapolation.hpp"
+#include "allocator/trace_extrapolation.hpp"
 #include "hpo/base/error.hpp"
-#include "hpo/torch/meta/autocast.hpp"
-#include "hpo/torch/meta/cuda.hpp"
-#include "hpo/torch/meta/device.hpp"
-#include "hpo/torch/meta/host.hpp"
-#include "hpo/torch/prediction/predict_peak.hpp"
-#include "hpo/torch/prediction/trace_scopes.hpp"
-#include "hpo/torch/recording/mixed_devices.hpp"
-#include "hpo/torch/recording/random_reads.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
 #include "hpo/torch/training/loop.hpp"
 #include "hpo/trainer/cannot_run.hpp"
+#include "torch/meta/autocast.hpp"
+#include "torch/meta/cuda.hpp"
+#include "torch/meta/device.hpp"
+#include "torch/meta/host.hpp"
+#include "torch/prediction/predict_peak.hpp"
+#include "torch/prediction/trace_scopes.hpp"
+#include "torch/recording/mixed_devices.hpp"
+#include "torch/recording/random_reads.hpp"
 
 namespace hpo::libtorch {
 

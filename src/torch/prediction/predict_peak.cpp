@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/predict_peak.hpp"
+#include "torch/prediction/predict_peak.hpp"
 
 #include <torch/version.h>
 #include <cstddef>
@@ -9,17 +9,17 @@
 #include <string_view>
 #include <utility>
 
+#include "allocator/trace_repetition.hpp"
 #include "hpo/allocator/capacity_need.hpp"
 #include "hpo/allocator/conf.hpp"
 #include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/allocator/trace_peak.hpp"
-#include "hpo/allocator/trace_repetition.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/failure/stack_frames.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/torch/meta/products.hpp"
+#include "torch/meta/products.hpp"
 
 namespace hpo::libtorch {
 

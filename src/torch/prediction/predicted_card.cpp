@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/predicted_card.hpp"
+#include "torch/prediction/predicted_card.hpp"
 
 #ifdef HPO_TORCH_CUDA
 #include <c10/core/Device.h>

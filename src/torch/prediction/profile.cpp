@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/profile.hpp"
+#include "torch/prediction/profile.hpp"
 
 #include <torch/torch.h>
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include <numeric>
 #include <vector>
 
-#include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 #include "hpo/torch/training/optimizer.hpp"
 #include "hpo/torch/training/prepared_model.hpp"
+#include "torch/adaptation/model_parts.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/recorded_training.hpp"
+#include "torch/prediction/recorded_training.hpp"
 
 #include <torch/torch.h>
 #include <torch/version.h>
 
 #include "hpo/base/error.hpp"
-#include "hpo/torch/prediction/cuda_history.hpp"
-#include "hpo/torch/prediction/dry_run.hpp"
 #include "hpo/torch/training/loop.hpp"
+#include "torch/prediction/cuda_history.hpp"
+#include "torch/prediction/dry_run.hpp"
 
 namespace hpo::libtorch {
 

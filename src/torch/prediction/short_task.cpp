@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/short_task.hpp"
+#include "torch/prediction/short_task.hpp"
 
 #include <torch/torch.h>
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/torch/meta/factories.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
+#include "torch/meta/factories.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/trace_scopes.hpp"
+#include "torch/prediction/trace_scopes.hpp"
 
 #include <ATen/record_function.h>
 #include <torch/torch.h>
@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "hpo/torch/meta/allocator.hpp"
-#include "hpo/torch/recording/operator_inputs.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
+#include "torch/meta/allocator.hpp"
+#include "torch/recording/operator_inputs.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/prediction/virtual_card.hpp"
+#include "torch/prediction/virtual_card.hpp"
 
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/recording/mixed_devices.hpp"
+#include "torch/recording/mixed_devices.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "hpo/torch/recording/operator_inputs.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
+#include "torch/recording/operator_inputs.hpp"
 
 namespace hpo::libtorch {
 

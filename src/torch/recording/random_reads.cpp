@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/recording/random_reads.hpp"
+#include "torch/recording/random_reads.hpp"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/record_function.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/training/adafactor.hpp"
+#include "torch/training/adafactor.hpp"
 
 #include <torch/torch.h>
 #include <cmath>

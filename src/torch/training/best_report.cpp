@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
+#include "torch/adaptation/model_parts.hpp"
 
 namespace hpo::libtorch {
 

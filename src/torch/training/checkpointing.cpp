@@ -4,8 +4,8 @@
 #include <torch/custom_class.h>
 #include <torch/torch.h>
 
-#include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/autocast.hpp"
+#include "torch/adaptation/model_parts.hpp"
 
 namespace hpo::libtorch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/training/finish_gradients.hpp"
+#include "torch/training/finish_gradients.hpp"
 
 #include <torch/torch.h>
 #include <cmath>

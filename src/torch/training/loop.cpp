@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/autocast.hpp"
-#include "hpo/torch/saved_model.hpp"
-#include "hpo/torch/training/epoch_order.hpp"
 #include "hpo/torch/training/prepared_model.hpp"
 #include "hpo/torch/training/step.hpp"
+#include "torch/adaptation/model_parts.hpp"
+#include "torch/saved_model.hpp"
+#include "torch/training/epoch_order.hpp"
 
 namespace hpo::libtorch {
 

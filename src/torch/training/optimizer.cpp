@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/torch/adaptation/model_parts.hpp"
-#include "hpo/torch/training/adafactor.hpp"
+#include "torch/adaptation/model_parts.hpp"
+#include "torch/training/adafactor.hpp"
 
 namespace hpo::libtorch {
 

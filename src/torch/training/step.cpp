@@ -8,9 +8,9 @@
 #include <unordered_set>
 
 #include "hpo/core/value.hpp"
-#include "hpo/torch/adaptation/model_parts.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
-#include "hpo/torch/training/finish_gradients.hpp"
+#include "torch/adaptation/model_parts.hpp"
+#include "torch/training/finish_gradients.hpp"
 
 namespace hpo::libtorch {
 

@@ -19,7 +19,7 @@
 
 #include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/objectives.hpp"
-#include "hpo/worker/child/host_memory_limit.hpp"
+#include "worker/child/host_memory_limit.hpp"
 
 namespace hpo::worker {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "hpo/base/bytes.hpp"
-#include "hpo/worker/processor.hpp"
+#include "worker/processor.hpp"
 
 namespace hpo::worker {
 

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "hpo/base/error.hpp"
-#include "hpo/process/spawn.hpp"
 #include "hpo/core/value.hpp"
+#include "process/spawn.hpp"
 
 namespace hpo::worker {
 

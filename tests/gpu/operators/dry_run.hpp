@@ -15,12 +15,12 @@
 #include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/torch/autocast.hpp"
-#include "hpo/torch/meta/autocast.hpp"
-#include "hpo/torch/meta/cuda.hpp"
-#include "hpo/torch/meta/device.hpp"
-#include "hpo/torch/prediction/predict_peak.hpp"
-#include "hpo/torch/prediction/predicted_card.hpp"
 #include "hpo/trainer/trainer.hpp"
+#include "torch/meta/autocast.hpp"
+#include "torch/meta/cuda.hpp"
+#include "torch/meta/device.hpp"
+#include "torch/prediction/predict_peak.hpp"
+#include "torch/prediction/predicted_card.hpp"
 
 /// Operators one by one in a dry run for CUDA.
 namespace gpu {

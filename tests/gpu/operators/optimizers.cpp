@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/operators/operator_table.hpp"
-#include "hpo/torch/training/adafactor.hpp"
+#include "torch/training/adafactor.hpp"
 
 namespace gpu {
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/changes/witnesses.hpp"
+#include "analysis/demand/model.hpp"
+#include "hpo/analysis/changes/change.hpp"
+
+namespace hpo::analysis::detail {
+
+/// A change with its size. Halving a number has size 1. A switch has less, and another choice more.
+struct SizedChange {
+    Change change;
+    double size = 0;
+};
+
+/// A change of one coordinate of a failed attempt to that of a trial that ran.
+struct Move {
+    std::size_t axis = 0;
+    double to = 0;  ///< the new coordinate
+    double size = 0;
+    const Witnesses::Row* row = nullptr;
+};
+
+/// Searches for a change with which one failed attempt would have fitted.
+class ChangeSearch {
+public:
+    ChangeSearch(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model);
+
+    /// The nearest change to a value of a trial that ran and needed at least as much in everything else.
+    [[nodiscard]] std::optional<SizedChange> by_trial() const;
+
+    /// The nearest change that measured peaks allow. Two conditions must hold. First, a measured trial still fits after scaling. Memory
+    /// grows with each number by at most its square, or faster if the peaks say so. Second, it fits by the model of all peaks, with two
+    /// standard deviations to spare. Both leave 7 % of the device for what no allocator counts. A number of unknown direction must be
+    /// equal, unless enough peaks show that the difference changes memory by a tenth at most.
+    [[nodiscard]] std::optional<SizedChange> by_peaks();
+
+private:
+    [[nodiscard]] const DemandOrder& order() const { return witnesses_.order(); }
+    [[nodiscard]] std::size_t micro() const { return order().plan_begin(); }
+    [[nodiscard]] bool takes_whole_batch() const { return batch_ && micro() < point_.size() && point_[*batch_] == point_[micro()]; }
+
+    /// The only axis on which the row may need less than the failed attempt. Returns nullopt if there is not exactly one. If the batch is
+    /// taken at once, it counts as one axis with its micro-batch.
+    [[nodiscard]] std::optional<std::size_t> only_easier_axis(const Witnesses::Row& row) const;
+
+    /// The failed attempt's point after the move.
+    [[nodiscard]] Witnesses::Point moved(const Move& move) const;
+
+    void keep(std::vector<Move>& moves, Move move) const;
+
+    [[nodiscard]] double size_of(const Move& move) const;
+
+    /// Adds for each axis the smallest change with which the row's scaled peak stays within `spare` (a logarithm) of the limit.
+    void add_scaled(std::vector<Move>& moves, const Witnesses::Row& row, double spare);
+
+    [[nodiscard]] bool model_agrees(const Move& move, double limit) const;
+
+    [[nodiscard]] std::string text(const Move& move) const;
+
+    /// The change that the move is, with its size.
+    [[nodiscard]] SizedChange change_of(const Move& move, std::string what, Change::Basis basis) const;
+
+    const FailureCase& entry_;
+    const Witnesses& witnesses_;
+    const DemandModel& model_;
+    Witnesses::Point point_;
+    std::vector<double> growth_;        ///< scratch of add_scaled
+    std::optional<std::size_t> batch_;  ///< the axis of the parameter that is the plan's effective batch
+};
+
+}  // namespace hpo::analysis::detail
