@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     std::printf("store      trials  trials/s\n");
     const auto measure = [&](const char* store_name, auto& store) {
         for (const std::int64_t trials : {1000, 5000}) {
-            hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+            hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
             const auto begin = std::chrono::steady_clock::now();
             tuner.optimize(store, std::to_string(trials), objective, {.trials = trials});
             const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

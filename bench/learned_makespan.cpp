@@ -5,7 +5,7 @@
 //
 //   learned_makespan [SEEDS=20] [FIRST=1] [NOISE=10]     noise in per cent
 //
-// - The five kinds and their parameters are in tests/memory/simulated_programs.hpp. A peak is the law's times exp(N(0, NOISE)).
+// - The five kinds and their parameters are in tests/guard/simulated_programs.hpp. A peak is the law's times exp(N(0, NOISE)).
 //   The device is so large that three proposals of ten exceed it. Of those, nothing but the refusal is ever seen.
 // - A trial takes exp(N(0, 0.5)) minutes alone, whatever runs beside it, and reaches its peak after three tenths of that.
 // - At most eight trials are on the device or wait for it, in their order; a later one may start where an earlier one does not fit. The
@@ -33,11 +33,11 @@
 #include <vector>
 
 #include "bench/number_argument.hpp"
-#include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/calibration/normal_tail.hpp"
-#include "hpo/memory/learned/learned_peaks.hpp"
-#include "tests/memory/recorded_programs.hpp"
-#include "tests/memory/simulated_programs.hpp"
+#include "hpo/guard/calibrated.hpp"
+#include "hpo/guard/calibration/normal_tail.hpp"
+#include "hpo/guard/learned/learned_peaks.hpp"
+#include "tests/guard/recorded_programs.hpp"
+#include "tests/guard/simulated_programs.hpp"
 
 namespace {
 
@@ -218,7 +218,7 @@ Result run(const Workload& work, Reservation&& reservation, Started&& started, E
 }
 
 Result run_learned(const Workload& work, std::vector<Trial> same_program) {
-    const memory::Calibrated guard;
+    const guard::Calibrated guard;
     Study study;
     study.same_program = std::move(same_program);
     struct Known {
@@ -262,7 +262,7 @@ Result run_told(const Workload& work, const Law& law) {
     std::map<const Job*, double> answers;  // it knows no more when it is asked again
     const auto decide = [&](const Job& job) {
         const double expected = law.bytes(job.params);
-        const double bound = expected * std::exp(memory::normal_quantile(1 - share) * noise);
+        const double bound = expected * std::exp(guard::normal_quantile(1 - share) * noise);
         if (bound <= capacity) return bound;
         const double excess_risk = 0.5 * std::erfc(std::log(capacity / expected) / (std::sqrt(2.0) * noise));
         if (excess_risk > std::clamp(std::max(left, risk_of_refusal * refused_in_a_row), share, most)) {
@@ -327,7 +327,7 @@ struct Errors {
 void compare(const Workload& work, const Law& law, Errors& errors) {
     constexpr std::size_t seen = 40;
     Study study = after(work, seen);
-    memory::LearnedPeaks learned;
+    guard::LearnedPeaks learned;
     const ExecutionPlan plan;
     for (std::size_t i = seen; i < work.jobs.size(); ++i) {
         const ParamSet& params = work.jobs[i].params;
@@ -347,12 +347,12 @@ double median_percent(std::vector<double> values) {
 void cover(const Workload& work, Coverage& coverage) {
     constexpr std::size_t seen = 30;
     Study study = after(work, seen);
-    memory::LearnedPeaks learned;
+    guard::LearnedPeaks learned;
     const ExecutionPlan plan;
     for (std::size_t i = seen; i < work.jobs.size(); ++i) {
         const Job& job = work.jobs[i];
         const auto answer = learned.ask({.params = job.params, .plan = plan, .history = study.history(), .runs_on = {"cpu", "command"}});
-        if (answer.knowledge != memory::LearnedPeaks::Knowledge::enough) continue;
+        if (answer.knowledge != guard::LearnedPeaks::Knowledge::enough) continue;
         const double device = std::log(static_cast<double>(work.capacity)), need = std::log(job.need);
         const auto rank = [&](double at) {
             return 0.5 * std::erfc((answer.log_bytes.mean - at) / std::sqrt(2 * answer.log_bytes.variance));
@@ -400,7 +400,7 @@ void print_cost() {
         study.end(study.begin(job, {}, capacity), job.need, std::nullopt);
     };
     for (int i = 0; i < history; ++i) add();
-    const memory::Calibrated guard;
+    const guard::Calibrated guard;
     const ExecutionPlan plan;
     std::vector<double> milliseconds;
     for (int i = 0; i < asked; ++i) {

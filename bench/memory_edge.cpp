@@ -15,8 +15,8 @@
 
 #include "bench/edge_study.hpp"
 #include "bench/number_argument.hpp"
-#include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/calibrated.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/prune.hpp"
 #include "hpo/sampler/random.hpp"
@@ -195,13 +195,13 @@ void print_table(const Run& run) {
         "[quartiles] | p | reachable | in the end |\n");
     std::printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     const Column oracle = measure(Oracle{}, run);
-    print("none, random search", measure<hpo::memory::Unlimited, hpo::sampler::Random>({}, run), oracle, run);
-    print("none", measure(hpo::memory::Unlimited{}, run), oracle, run);
+    print("none, random search", measure<hpo::guard::Unlimited, hpo::sampler::Random>({}, run), oracle, run);
+    print("none", measure(hpo::guard::Unlimited{}, run), oracle, run);
     print("the estimator's word", measure(FixedLimit{1.0}, run), oracle, run);
     print("the estimator's word, limit at 70 %", measure(FixedLimit{0.7}, run), oracle, run);
-    print("calibrated", measure(hpo::memory::Calibrated{}, run), oracle, run);
-    print("calibrated, no ventures", measure(hpo::memory::Calibrated{{.venture = false}}, run), oracle, run);
-    print("calibrated, risk 0.05", measure(hpo::memory::Calibrated{{.risk = 0.05}}, run), oracle, run);
+    print("calibrated", measure(hpo::guard::Calibrated{}, run), oracle, run);
+    print("calibrated, no ventures", measure(hpo::guard::Calibrated{{.venture = false}}, run), oracle, run);
+    print("calibrated, risk 0.05", measure(hpo::guard::Calibrated{{.risk = 0.05}}, run), oracle, run);
     print("oracle", oracle, oracle, run);
 }
 

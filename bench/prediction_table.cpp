@@ -20,7 +20,7 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/device/metered_device.hpp"
-#include "hpo/memory/formula.hpp"
+#include "hpo/guard/formula.hpp"
 
 namespace {
 
@@ -124,7 +124,7 @@ std::vector<double> measure(hpo::Trainer& trainer, const Configuration& configur
         hpo::ExecutionPlan plan = job.plan;
         plan.effective_batch = number_of(job, "train.batch_size", 64);
         result[formula] = static_cast<double>(
-            hpo::memory::Formula{}.estimate({.params = none, .plan = plan, .profile = &*profile, .history = history}).need.value_or(0));
+            hpo::guard::Formula{}.estimate({.params = none, .plan = plan, .profile = &*profile, .history = history}).need.value_or(0));
         result[sixteen_bytes] = 16 * static_cast<double>(profile->parameters);
         if (configuration.family == Family::encoder) result[closed_form] = closed_form_bytes(job, *profile);
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Whether the quantiles that the calibrated guard learns hold: shares of residuals below the predicted quantiles of 0.5, 0.8 and 0.95, and
-// above that of 0.99, on simulated families of predictions (tests/memory/residual_generator.hpp). Prints a table.
+// above that of 0.99, on simulated families of predictions (tests/guard/residual_generator.hpp). Prints a table.
 //
 //     residual_coverage [first seed] [seeds]
 #include <cstdint>
 #include <cstdio>
 
 #include "bench/number_argument.hpp"
-#include "tests/memory/residual_generator.hpp"
+#include "tests/guard/residual_generator.hpp"
 
 using namespace hpo::tests;
 

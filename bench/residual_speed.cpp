@@ -8,13 +8,13 @@
 
 #include "hpo/base/time.hpp"
 #include "hpo/core/seed.hpp"
-#include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/calibration/normal_tail.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/calibrated.hpp"
+#include "hpo/guard/calibration/normal_tail.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 
 namespace {
 
-using hpo::memory::ResidualPosterior;
+using hpo::guard::ResidualPosterior;
 
 constexpr std::size_t trials = 10'000;
 constexpr std::uint64_t families = 40;
@@ -26,7 +26,7 @@ void print_observation() {
     std::vector<double> milliseconds;
     for (std::size_t i = 0; i < trials + 1000; ++i) {
         const std::string family = std::to_string(rng.below(families));
-        const double residual = 0.1 * hpo::memory::normal_quantile(std::max(rng.uniform(), 1e-12));
+        const double residual = 0.1 * hpo::guard::normal_quantile(std::max(rng.uniform(), 1e-12));
         const bool censored = rng.below(10) < 3;
         const hpo::Stopwatch watch;
         posterior.observe(family, residual, censored);
@@ -47,7 +47,7 @@ hpo::Trial finished(std::int64_t number, hpo::Rng& rng) {
     hpo::PeakPrediction prediction;
     prediction.need = prediction.comfort = 1 << 30;
     hpo::Attempt attempt;
-    attempt.estimate = hpo::memory::bare_estimate(prediction);
+    attempt.estimate = hpo::guard::bare_estimate(prediction);
     attempt.outcome = hpo::OutcomeKind::complete;
     attempt.peak_allocated = static_cast<std::int64_t>((0.9 + 0.2 * rng.uniform()) * (1 << 30));
     trial.attempts.push_back(std::move(attempt));
@@ -60,7 +60,7 @@ void print_estimate() {
     for (std::size_t i = 0; i < trials; ++i) history.push_back(finished(static_cast<std::int64_t>(i), rng));
     hpo::PeakPrediction prediction;
     prediction.need = prediction.comfort = 1 << 30;
-    const hpo::memory::Calibrated guard;
+    const hpo::guard::Calibrated guard;
     const auto milliseconds = [&] {
         const hpo::ParamSet params = history.back().params;
         const hpo::Stopwatch watch;

@@ -25,7 +25,7 @@ function(hpo_library name)
 endfunction()
 
 # What a configuration will ask for: the model of the allocator, snapshots, and the guards that learn peaks.
-hpo_library(memory FOLDERS allocator memory LIBRARIES hpo::hpo)
+hpo_library(memory FOLDERS allocator guard LIBRARIES hpo::hpo)
 # A trainer's side of the border, and the devices that it runs on.
 hpo_library(plugin FOLDERS process device trainer LIBRARIES hpo::hpo hpo_boost nlohmann_json::nlohmann_json)
 # A study that outlives its process: stores, scripts, workers, and policies by name.

@@ -9,7 +9,7 @@
 #include "hpo/store/sqlite.hpp"
 
 int main(int argc, char** argv) {
-    hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::Median{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+    hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::Median{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
     const auto objective = [](hpo::LiveTrial& trial) {
         const hpo::Value kind = trial.suggest_categorical("optimizer", {std::string{"sgd"}, std::string{"adamw"}});
         const bool sgd = kind == hpo::Value{std::string{"sgd"}};

@@ -3,9 +3,9 @@
 
 /// Everything that a C++ program needs to tune in its own process, except stores on disk. hpo/store/sqlite.hpp has those, and includes
 /// SQLite.
-#include "hpo/memory/formula.hpp"
-#include "hpo/memory/limit.hpp"
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/formula.hpp"
+#include "hpo/guard/limit.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/median.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/pruner/percentile.hpp"

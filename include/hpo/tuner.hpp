@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/tuner/asking/expected_space.hpp"
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/live_session.hpp"
@@ -36,7 +36,7 @@ private:
 
 /// Composes four policies into an optimiser. Each call takes the store and whatever runs the trials as arguments.
 ///
-///     hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::Median{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+///     hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::Median{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
 ///
 /// Thread safety: none. All calls throw Error for wrong use and for a store that fails. A trial's failure never throws.
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
@@ -49,7 +49,7 @@ public:
     /// so no guard can be asked. The guard must be `unlimited`.
     template <LiveObjective F>
     TuneResult optimize(StoreArgument store, const std::string& study, F&& objective, const TuneOptions& options = {},
-                        TuneObserver& observer = silent()) requires std::same_as<G, memory::Unlimited> {
+                        TuneObserver& observer = silent()) requires std::same_as<G, guard::Unlimited> {
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::LiveSession session{policies_, books, options, observer};
         const bool interrupted = session.run([&](LiveTrial& trial) { return tuner::as_values(objective(trial)); });

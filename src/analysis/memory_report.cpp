@@ -17,7 +17,7 @@
 #include "hpo/analysis/oom.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/cause.hpp"
-#include "hpo/memory/learned/learned_peaks.hpp"
+#include "hpo/guard/learned/learned_peaks.hpp"
 
 namespace hpo::analysis::detail {
 
@@ -61,16 +61,16 @@ namespace hpo::analysis::detail {
 }
 
 /// The laws of devices on which the guard learned peaks from the study's own trials, or would have.
-[[nodiscard]] std::map<std::string, memory::ToldLaw> learned_laws(std::span<const Trial> trials) {
-    std::map<std::string, memory::ToldLaw> laws;
+[[nodiscard]] std::map<std::string, guard::ToldLaw> learned_laws(std::span<const Trial> trials) {
+    std::map<std::string, guard::ToldLaw> laws;
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
-            const bool is_learned = attempt.estimate && (attempt.estimate->source == memory::learned_source ||
-                                                         attempt.estimate->source == memory::alone_source);
+            const bool is_learned =
+                attempt.estimate && (attempt.estimate->source == guard::learned_source || attempt.estimate->source == guard::alone_source);
             if (is_learned && !attempt.device_name.empty()) laws.try_emplace(attempt.device_name);
         }
     }
-    memory::LearnedPeaks learned;
+    guard::LearnedPeaks learned;
     for (auto& [device, law] : laws) law = learned.law({.study = {}, .directions = {}, .trials = trials, .rejections = {}}, device);
     return laws;
 }
@@ -82,7 +82,7 @@ namespace hpo::analysis {
 const Attempt* attempt_of(const TrialUse& use) {
     const auto& attempts = use.trial->attempts;
     if (attempts.empty()) return nullptr;
-    const auto used_so_much = [&](const Attempt& each) { return peak_of(each) == use.bytes || memory::least_need(each) == use.bytes; };
+    const auto used_so_much = [&](const Attempt& each) { return peak_of(each) == use.bytes || guard::least_need(each) == use.bytes; };
     const auto found = std::ranges::find_if(attempts, used_so_much);
     return found == attempts.end() ? &attempts.back() : &*found;
 }
@@ -125,7 +125,7 @@ MemoryReport memory_report(std::span<const Trial> trials, std::span<const Reject
         if (entry.recovered) recovered.insert(entry.trial);
         if (!follows_from_configuration(entry.failure.cause.value_or(OomCause::unknown))) continue;
         std::int64_t& least = needed_more[entry.trial];
-        if (entry.attempt) least = std::max(least, memory::least_need(*entry.attempt).value_or(0));
+        if (entry.attempt) least = std::max(least, guard::least_need(*entry.attempt).value_or(0));
         else least = std::max(least, entry.failure.memory.capacity.value_or(0));
     }
     const auto too_much = [&](std::int64_t bytes, bool needs_more) {

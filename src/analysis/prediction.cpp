@@ -23,8 +23,8 @@ PredictionQuality prediction_quality(std::span<const Trial> trials, std::span<co
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
             if (!attempt.failure || attempt.failure->kind != FailureKind::out_of_memory) continue;
-            if (!attempt.estimate || !memory::is_prediction(*attempt.estimate)) {
-                const bool alone = attempt.estimate && attempt.estimate->source == memory::alone_source;
+            if (!attempt.estimate || !guard::is_prediction(*attempt.estimate)) {
+                const bool alone = attempt.estimate && attempt.estimate->source == guard::alone_source;
                 ++(alone ? quality.oom_attempts_alone : quality.oom_attempts_without_prediction);
                 continue;
             }

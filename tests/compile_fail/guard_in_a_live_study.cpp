@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A define-by-run objective knows its parameters only while it runs, so no guard but `unlimited` can be asked.
-// message: G = hpo::memory::Formula
-#include "hpo/memory/formula.hpp"
+// message: G = hpo::guard::Formula
+#include "hpo/guard/formula.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -9,9 +9,9 @@
 #include "hpo/tuner.hpp"
 
 #ifdef HPO_MISUSE
-using Guard = hpo::memory::Formula;
+using Guard = hpo::guard::Formula;
 #else
-using Guard = hpo::memory::Unlimited;
+using Guard = hpo::guard::Unlimited;
 #endif
 
 void study() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The four policies have an order: sampler, pruner, memory guard, recovery policy.
 // message: Pruner
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -9,8 +9,8 @@
 
 void study() {
 #ifdef HPO_MISUSE
-    hpo::Tuner tuner{hpo::sampler::Random{}, hpo::memory::Unlimited{}, hpo::pruner::None{}, hpo::recovery::Fail{}};
+    hpo::Tuner tuner{hpo::sampler::Random{}, hpo::guard::Unlimited{}, hpo::pruner::None{}, hpo::recovery::Fail{}};
 #else
-    hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+    hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
 #endif
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A sampler's `suggest` returns the internal value, a double.
 // message: suggest
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/tuner.hpp"
@@ -14,4 +14,4 @@ struct Middle {
 #endif
 };
 
-void study() { hpo::Tuner tuner{Middle{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}}; }
+void study() { hpo::Tuner tuner{Middle{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}}; }

@@ -22,7 +22,7 @@
 #include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/allocator/replay.hpp"
 #include "hpo/base/error.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 #include "support/catch.hpp"
 #include "torch/prediction/cuda_history.hpp"
 
@@ -86,7 +86,7 @@ std::vector<double> measure(hpo::Trainer& trainer, const hpo::TrainerJob& job, c
     result[replayed_reserved] = static_cast<double>(replayed.counts.reserved_peak);
     result[events] = static_cast<double>(trace.events.size());
     const auto without_context = [](const hpo::PeakPrediction& each) {
-        const auto part = std::ranges::find(each.parts, hpo::memory::context_part, &hpo::EstimatePart::name);
+        const auto part = std::ranges::find(each.parts, hpo::guard::context_part, &hpo::EstimatePart::name);
         return static_cast<double>(each.need - (part == each.parts.end() ? 0 : part->bytes));
     };
     result[needed] = static_cast<double>(hpo::allocator::capacity_need(trace, {.version = version}, 0).need);

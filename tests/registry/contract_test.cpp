@@ -25,7 +25,7 @@ namespace {
 template <class Policy>
 struct Example {
     Policy operator()() const {
-        if constexpr (std::same_as<Policy, hpo::memory::Limit>) return Policy{{hpo::Bytes{2'000'000}}};
+        if constexpr (std::same_as<Policy, hpo::guard::Limit>) return Policy{{hpo::Bytes{2'000'000}}};
         else return Policy{typename Policy::Config{}};
     }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/calibration/model_family.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/calibrated.hpp"
+#include "hpo/guard/calibration/model_family.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "store/directions.hpp"
@@ -30,11 +30,11 @@ Study learn(Store& store, const char* name) {
         store.set_params(trial);
         Attempt attempt;
         attempt.device_name = "a card";
-        attempt.model_family = memory::model_family("t", trial.params, attempt.plan);
+        attempt.model_family = guard::model_family("t", trial.params, attempt.plan);
         attempt.capacity_bytes = 1400 * mebibyte;
         PeakPrediction prediction;
         prediction.need = prediction.comfort = 1000 * mebibyte;
-        attempt.estimate = memory::predicted_estimate(prediction, 0.01);
+        attempt.estimate = guard::predicted_estimate(prediction, 0.01);
         attempt.started = Time{1'790'000'000'000'000 + number};
         store.begin_attempt(trial, attempt);
         const bool failed = number % 5 == 0;
@@ -59,7 +59,7 @@ std::int64_t need_after(const History& history, int number) {
     PeakPrediction prediction;
     prediction.need = prediction.comfort = 500 * mebibyte;
     const ParamSet params = params_of_trial(number);
-    const memory::Calibrated guard;
+    const guard::Calibrated guard;
     return *guard.estimate({params, {}, nullptr, std::nullopt, history, &prediction, {"a card", "t"}}).need;
 }
 

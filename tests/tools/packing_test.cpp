@@ -12,7 +12,7 @@
 #include <string>
 
 #include "hpo/device/ledger_reservations.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -32,7 +32,7 @@ constexpr double mistake = 0.4;
 /// Believes what a dry run predicts, but for the widest networks, of whose need it knows two fifths.
 struct Mistaken {
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
-        Estimate estimate = memory::bare_estimate(*query.prediction);
+        Estimate estimate = guard::bare_estimate(*query.prediction);
         if (query.params.number("model.width") == mistaken_width) {
             estimate.need = static_cast<std::int64_t>(mistake * static_cast<double>(*estimate.need));
             estimate.comfort = estimate.need;
@@ -165,7 +165,7 @@ Failed pack(bool caps) {
 /// Believes that attempts need nearly twice what a dry run predicts.
 struct Cautious {
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
-        Estimate estimate = memory::bare_estimate(*query.prediction);
+        Estimate estimate = guard::bare_estimate(*query.prediction);
         estimate.need = estimate.comfort = static_cast<std::int64_t>(1.9 * static_cast<double>(*estimate.need));
         return estimate;
     }

@@ -137,7 +137,7 @@ TEST_CASE("failures that the caller lets pass trip no breaker") {
 }
 
 TEST_CASE("a study whose objective always throws ends after ten trials, and says so") {
-    hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+    hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
     hpo::store::InMemory store;
     const auto objective = [](hpo::LiveTrial& trial) -> double {
         throw std::runtime_error{"no model of width " + std::to_string(trial.suggest_int("width", 1, 1000))};
@@ -159,7 +159,7 @@ TEST_CASE("a study whose objective always throws ends after ten trials, and says
 
 TEST_CASE("parameters with which three trials failed alike are not tried again, and if no others are left the run ends") {
     const auto tune = [](std::vector<hpo::Value> kinds, std::int64_t breaker) {
-        hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+        hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
         const hpo::Space space = [&](hpo::SpaceTrial& trial) { (void)trial.suggest_categorical("kind", kinds); };
         const auto job = [](hpo::tuner::RunningJob& running) {
             if (running.params().value("kind") == hpo::Value{std::string{"bad"}}) throw std::logic_error("out of range");
@@ -183,7 +183,7 @@ TEST_CASE("a sampler that goes on to propose what fails does not end a study of 
     struct Stubborn {
         double suggest(const hpo::Ask&) const { return 0; }
     };
-    hpo::Tuner tuner{Stubborn{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+    hpo::Tuner tuner{Stubborn{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
     const hpo::Space space = [](hpo::SpaceTrial& trial) {
         (void)trial.suggest_categorical("kind", {std::string{"bad"}, std::string{"good"}});
     };
@@ -198,7 +198,7 @@ TEST_CASE("a sampler that goes on to propose what fails does not end a study of 
 }
 
 TEST_CASE("a study of which nothing is left to try adds no trial when it is called again, and takes enqueued ones") {
-    hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+    hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
     const hpo::Space space = [](hpo::SpaceTrial& trial) {
         (void)trial.suggest_categorical("kind", {std::string{"bad"}, std::string{"worse"}});
     };

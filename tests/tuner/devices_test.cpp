@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "hpo/memory/formula.hpp"
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/formula.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/recovery/shrink_micro_batch.hpp"
@@ -96,7 +96,7 @@ TEST_CASE("trials of a run use all of its devices at once, and each attempt says
     OneDevice first{100 * mib, 2};
     OneDevice second{100 * mib, 2};
     Seen seen;
-    const auto result = tune({{"cpu:0", first}, {"cpu:1", second}}, one_float, memory::Unlimited{}, recovery::Fail{}, {.trials = 40}, seen);
+    const auto result = tune({{"cpu:0", first}, {"cpu:1", second}}, one_float, guard::Unlimited{}, recovery::Fail{}, {.trials = 40}, seen);
     CHECK(ran_on(result.trials) == std::map<std::string, int>{{"cpu:0", 20}, {"cpu:1", 20}});
     CHECK(first.most_at_once == 2);
     CHECK(second.most_at_once == 2);
@@ -107,8 +107,8 @@ TEST_CASE("a device that a run names twice, and none, are refused") {
     OneDevice device{100 * mib, 1};
     Seen seen;
     const std::string twice = "tuner: device 'cpu' twice; expected each device once";
-    CHECK_THROWS_WITH(tune({{"cpu", device}, {"cpu", device}}, one_float, memory::Unlimited{}, recovery::Fail{}, {}, seen), twice);
-    CHECK_THROWS_WITH(tune({}, one_float, memory::Unlimited{}, recovery::Fail{}, {}, seen), "tuner: no device; expected at least one");
+    CHECK_THROWS_WITH(tune({{"cpu", device}, {"cpu", device}}, one_float, guard::Unlimited{}, recovery::Fail{}, {}, seen), twice);
+    CHECK_THROWS_WITH(tune({}, one_float, guard::Unlimited{}, recovery::Fail{}, {}, seen), "tuner: no device; expected at least one");
 }
 
 TEST_CASE("what does not fit a small device runs on the larger one, and only what fits neither is refused") {
@@ -116,7 +116,7 @@ TEST_CASE("what does not fit a small device runs on the larger one, and only wha
     OneDevice large{400 * mib, 1};
     Seen seen;
     const Space sizes = [](SpaceTrial& trial) { (void)trial.suggest_int("size", 1, 600); };
-    const auto result = tune({{"cpu:0", small}, {"cpu:1", large}}, sizes, memory::Formula{}, recovery::Fail{}, {.trials = 60}, seen);
+    const auto result = tune({{"cpu:0", small}, {"cpu:1", large}}, sizes, guard::Formula{}, recovery::Fail{}, {.trials = 60}, seen);
     std::set<std::string> devices;
     for (const Trial& trial : result.trials) {
         REQUIRE(trial.state == TrialState::complete);
@@ -136,7 +136,7 @@ TEST_CASE("a trial that met a fault of its device ends well on another, which ta
     broken.failure = [](const Job&) { return broken_device(); };
     Seen seen;
     const auto result =
-        tune({{"cpu:0", broken}, {"cpu:1", good}}, one_float, memory::Unlimited{}, recovery::ShrinkMicroBatch{}, {.trials = 30}, seen);
+        tune({{"cpu:0", broken}, {"cpu:1", good}}, one_float, guard::Unlimited{}, recovery::ShrinkMicroBatch{}, {.trials = 30}, seen);
     CHECK(ran_on(result.trials) == std::map<std::string, int>{{"cpu:1", 30}});
     CHECK(broken.started.size() == tuner::DeviceHealth::most_in_a_row);
     CHECK(seen.left_out == std::vector<std::string>{"cpu:0"});
@@ -157,7 +157,7 @@ TEST_CASE("faults that attempts between succeed past, and the trial's own faults
     second.failure = [](const Job&) { return Failure{.kind = FailureKind::trainer_error, .message = "own"}; };
     Seen seen;
     const auto result =
-        tune({{"cpu:0", first}, {"cpu:1", second}}, one_float, memory::Unlimited{}, recovery::Fail{}, {.trials = 40, .breaker = 0}, seen);
+        tune({{"cpu:0", first}, {"cpu:1", second}}, one_float, guard::Unlimited{}, recovery::Fail{}, {.trials = 40, .breaker = 0}, seen);
     CHECK(seen.left_out.empty());
     CHECK(second.started.size() > 10);
 }
@@ -167,14 +167,14 @@ TEST_CASE("a fallback is used only once no other device works, and if nothing wo
     OneDevice fallback{100 * mib, 1};
     Seen seen;
     const auto both = [&] { return std::vector<TuneDevice>{{"cuda:0", card}, {.name = "cpu", .executor = fallback, .is_fallback = true}}; };
-    CHECK(ran_on(tune(both(), one_float, memory::Unlimited{}, recovery::ShrinkMicroBatch{}, {.trials = 10}, seen).trials) ==
+    CHECK(ran_on(tune(both(), one_float, guard::Unlimited{}, recovery::ShrinkMicroBatch{}, {.trials = 10}, seen).trials) ==
           std::map<std::string, int>{{"cuda:0", 10}});
     card.failure = [](const Job&) { return broken_device(); };
-    const auto fallen = tune(both(), one_float, memory::Unlimited{}, recovery::ShrinkMicroBatch{}, {.trials = 10}, seen);
+    const auto fallen = tune(both(), one_float, guard::Unlimited{}, recovery::ShrinkMicroBatch{}, {.trials = 10}, seen);
     CHECK(ran_on(fallen.trials)["cpu"] >= 8);
     CHECK(seen.left_out == std::vector<std::string>{"cuda:0"});
     fallback.failure = card.failure;
-    const auto broken = tune(both(), one_float, memory::Unlimited{}, recovery::ShrinkMicroBatch{}, {.trials = 100}, seen);
+    const auto broken = tune(both(), one_float, guard::Unlimited{}, recovery::ShrinkMicroBatch{}, {.trials = 100}, seen);
     REQUIRE(broken.broken);
     CHECK(broken.broken->failures == 10);
 }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -90,7 +90,7 @@ TEST_CASE("an enqueued trial with a value that the space does not have fails alo
     for (const auto& each : bad) enqueued.push_back(each.first);
     enqueued.push_back({{"x", 0.75}});
     store::InMemory store = store_with(enqueued);
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     TwoAtOnce executor;
     const TuneResult result = tuner.optimize(store, "s", branches, executor, {.trials = 14});
 
@@ -123,7 +123,7 @@ TEST_CASE("an enqueued trial that `require` refuses fails alone") {
         trial.require(x + trial.suggest_float("y", 0, 1) < 1, "x + y is too large");
     };
     store::InMemory store = store_with({{{"x", 1.0}}, {{"x", 0.5}}});
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     TwoAtOnce executor;
     const TuneResult result = tuner.optimize(store, "s", space, executor, {.trials = 3});
     CHECK(result.trials[0].state == TrialState::fail);
@@ -133,7 +133,7 @@ TEST_CASE("an enqueued trial that `require` refuses fails alone") {
 }
 
 TEST_CASE("a fixed value of the whole run, or a space, that is wrong is the run's error and no enqueued trial's") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     TwoAtOnce executor;
     store::InMemory store = store_with({});
     CHECK_THROWS_WITH(tuner.optimize(store, "s", branches, executor, {.trials = 3, .fixed = {{"x", 77.0}}}),
@@ -163,7 +163,7 @@ TEST_CASE("an enqueued trial that the guard refuses ends as infeasible, and one 
 TEST_CASE("an enqueued name that the space does not ask for is told once, and so is a value that the run fixes otherwise") {
     const FixedValues values{{"x", 0.5}, {"kind", std::string{"b"}}, {"n", std::int64_t{3}}, {"learning_rate", 0.1}};
     store::InMemory store = store_with({values, values});
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     TwoAtOnce executor;
     LeftOutListener listener;
     (void)tuner.optimize(store, "s", branches, executor, {.trials = 4, .fixed = {{"x", 0.25}}}, listener);

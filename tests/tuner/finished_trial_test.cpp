@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "hpo/core/memory_leak.hpp"
-#include "hpo/memory/calibration/observation.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/calibration/observation.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "support/catch.hpp"
@@ -41,9 +41,8 @@ Attempt launched_attempt(std::int64_t micro_batch) {
     attempt.plan.effective_batch = 32;
     attempt.plan.micro_batch = micro_batch;
     attempt.estimate = Estimate{.need = 48 * one_mebibyte, .comfort = 48 * one_mebibyte, .source = "dry_run", .confidence = 0.98};
-    attempt.estimate->parts = {
-        {"weights", 16 * one_mebibyte}, {"activations", 24 * one_mebibyte}, {memory::context_part, 4 * one_mebibyte}};
-    attempt.estimate->parts.push_back({memory::margin_part, 4 * one_mebibyte});
+    attempt.estimate->parts = {{"weights", 16 * one_mebibyte}, {"activations", 24 * one_mebibyte}, {guard::context_part, 4 * one_mebibyte}};
+    attempt.estimate->parts.push_back({guard::margin_part, 4 * one_mebibyte});
     attempt.capacity_bytes = 100 * one_mebibyte;
     attempt.device_name = "cpu";
     attempt.model_family = "soak";
@@ -125,8 +124,8 @@ TEST_CASE("a finished trial keeps what policies read, and its store keeps the re
         CHECK(trial.intermediate.size() == 3);
         CHECK(trial.attempts[0].reports.size() == 3);
         for (const Attempt& attempt : trial.attempts) {
-            CHECK(memory::bare_need(*attempt.estimate) == 44 * one_mebibyte);
-            CHECK(memory::bytes_of_part(*attempt.estimate, memory::context_part) == 4 * one_mebibyte);
+            CHECK(guard::bare_need(*attempt.estimate) == 44 * one_mebibyte);
+            CHECK(guard::bytes_of_part(*attempt.estimate, guard::context_part) == 4 * one_mebibyte);
             CHECK(attempt.estimate->parts.size() == 2);
             CHECK(held_beyond(attempt) == 2 * one_mebibyte);
             CHECK(attempt.memory.size() == 1);
@@ -183,11 +182,11 @@ TEST_CASE("the error of a learned peak is the same once the details of its trial
     attempt.peak_reserved = 44 * one_mebibyte;
     attempt.estimate = Estimate{.need = 60 * one_mebibyte, .source = "learned", .confidence = 0.99};
     attempt.estimate->parts = {
-        {"predicted", 45 * one_mebibyte}, {memory::uncertainty_part, 11 * one_mebibyte}, {memory::margin_part, 4 * one_mebibyte}};
-    const auto before = memory::residual_of(trial, attempt);
+        {"predicted", 45 * one_mebibyte}, {guard::uncertainty_part, 11 * one_mebibyte}, {guard::margin_part, 4 * one_mebibyte}};
+    const auto before = guard::residual_of(trial, attempt);
     REQUIRE(before);
     CHECK(before->log_ratio < 0);
     CHECK(before->log_ratio > -0.1);  // 44 of 45 MiB is nearly what was predicted
     tuner::drop_details(trial);
-    CHECK(memory::residual_of(trial, attempt)->log_ratio == before->log_ratio);
+    CHECK(guard::residual_of(trial, attempt)->log_ratio == before->log_ratio);
 }

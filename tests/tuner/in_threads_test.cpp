@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -55,7 +55,7 @@ struct AboveAHalf {
 
 template <class P = pruner::None>
 auto tuner_with(P pruner = {}) {
-    return Tuner{sampler::Random{}, std::move(pruner), memory::Unlimited{}, recovery::Fail{}};
+    return Tuner{sampler::Random{}, std::move(pruner), guard::Unlimited{}, recovery::Fail{}};
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
@@ -25,7 +25,7 @@ const Space judged_space = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1
 
 template <class... Objective>
 std::vector<Trial> all_judged(Objective... objective) {
-    Tuner tuner{sampler::Random{}, Everything{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, Everything{}, guard::Unlimited{}, recovery::Fail{}};
     return tuner.optimize(store::InMemory{}, "s", objective..., {.trials = 4}).trials;
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("an executor whose attempt finishes although it was asked to stop has 
         void interrupt() override {}
         [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
     } executor;
-    Tuner tuner{sampler::Random{}, Everything{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, Everything{}, guard::Unlimited{}, recovery::Fail{}};
     for (const Trial& trial : tuner.optimize(store::InMemory{}, "s", judged_space, executor, {.trials = 3}).trials) {
         CHECK(trial.state == TrialState::complete);
         CHECK(trial.values == std::vector{0.25});

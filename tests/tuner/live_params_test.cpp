@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -79,7 +79,7 @@ std::vector<std::string> names(const ParamSet& params) {
 
 template <class S = sampler::Random>
 TuneResult run(Store& store, Executor& executor, std::int64_t trials, S sampler = {}) {
-    Tuner tuner{std::move(sampler), pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{std::move(sampler), pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     const Space nothing = [](SpaceTrial&) {};
     return tuner.optimize(store, "study", nothing, executor, {.trials = trials, .seed = 1, .read_distribution = store::parse_distribution});
 }
@@ -117,7 +117,7 @@ TEST_CASE("what is drawn before launch is what is drawn on a question") {
     store::InMemory expecting, asking;
     Asking executor{[](const Asking::Trial& trial) { return number(trial("rate", learning_rate)) + number(trial("layers", layers)); }};
     const TuneResult expected = run(expecting, executor, 30, sampler::Tpe{});
-    Tuner tuner{sampler::Tpe{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Tpe{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     const TuneResult live = tuner.optimize(asking, "study",
                                            [](LiveTrial& trial) {
                                                const double rate = trial.suggest_float("rate", 1e-5, 0.1, {.log = true});
@@ -198,7 +198,7 @@ TEST_CASE("the same name gives the same value again, and an enqueued one its val
 TEST_CASE("a study whose parameters are known before launch answers no question") {
     store::InMemory store;
     Asking executor{[](const Asking::Trial& trial) { return number(trial("other", layers)); }};
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     const Space space = [](SpaceTrial& trial) { trial.suggest_int("layers", 1, 8); };
     const TuneResult result = tuner.optimize(store, "study", space, executor, {.trials = 1});
     CHECK_THAT(result.trials.at(0).attempts.at(0).failure->message, Contains("are known before an attempt runs"));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -59,7 +59,7 @@ struct RetryListener final : TuneObserver {
     std::vector<std::string> left;
 };
 
-Tuner<sampler::Random, pruner::None, memory::Unlimited, recovery::Fail> make_tuner() { return {{}, {}, {}, {}}; }
+Tuner<sampler::Random, pruner::None, guard::Unlimited, recovery::Fail> make_tuner() { return {{}, {}, {}, {}}; }
 
 /// A study whose three running trials were interrupted before any checkpoint.
 TuneResult interrupted(Store& store, std::vector<std::uint64_t>* seeds = nullptr) {

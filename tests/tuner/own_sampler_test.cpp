@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -40,7 +40,7 @@ Ended study_with(double value, Objective... objective) {
     store::InMemory store;
     Ended ended;
     try {
-        Tuner tuner{Fixed{value}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+        Tuner tuner{Fixed{value}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
         (void)tuner.optimize(store, "s", objective..., {.trials = 4});
     } catch (const std::exception& error) {
         ended.error = error.what();
@@ -114,7 +114,7 @@ TEST_CASE("the samplers of the library give legal values at the edges of every k
                                   {.only = std::vector<Value>{std::int64_t{3}}});
     };
     const auto run = [&](auto sampler) {
-        Tuner tuner{std::move(sampler), pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+        Tuner tuner{std::move(sampler), pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
         return tuner.optimize(store::InMemory{}, "s", space, [](tuner::RunningJob& job) { return *job.params().number("odd step"); },
                               {.trials = 150});
     };
@@ -125,7 +125,7 @@ TEST_CASE("the samplers of the library give legal values at the edges of every k
 TEST_CASE("an infinite value is never the best") {
     const double infinity = std::numeric_limits<double>::infinity();
     const auto best_of = [](const std::vector<double>& values, Direction direction) {
-        Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+        Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
         const TuneResult result = tuner.optimize(store::InMemory{}, "s",
                                                  [&](LiveTrial& trial) {
                                                      trial.suggest_float("x", 0, 1);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/ladder.hpp"
 #include "hpo/sampler/random.hpp"
@@ -64,7 +64,7 @@ struct Told final : TuneObserver {
 };
 
 TuneResult run_on(StickyDevice& device, store::InMemory& store, Told& told, std::int64_t trials) {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Ladder<recovery::Prune>{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Ladder<recovery::Prune>{}};
     const Space space = [](SpaceTrial& trial) { (void)trial.suggest_float("x", 0, 1); };
     return tuner.optimize(store, "s", space, device, {.trials = trials, .breaker = 0}, told);
 }

@@ -6,9 +6,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/dry_run.hpp"
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/calibrated.hpp"
+#include "hpo/guard/dry_run.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/recovery/prune.hpp"
@@ -129,7 +129,7 @@ static_assert(MemoryGuard<Exact>);
 }  // namespace
 
 TEST_CASE("a trial that runs out of memory comes back with a smaller micro-batch and the same effective batch") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"});
@@ -165,7 +165,7 @@ TEST_CASE("a trial that was stopped after a failure begins again with the plan o
         void attempt_ended(const Trial&, const Attempt&) override { ended = true; }
         bool ended = false;
     };
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     TuneOptions options{.trials = 1, .plan = {.effective_batch = 128}};
     StopAtEnd observer;
@@ -185,7 +185,7 @@ TEST_CASE("a trial that was stopped after a failure begins again with the plan o
 }
 
 TEST_CASE("an attempt goes on from the checkpoint of the one before, and the reports up to it stay") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     const TuneResult result =
@@ -222,7 +222,7 @@ struct SameParams {
 }  // namespace
 
 TEST_CASE("an attempt with changed parameters begins anew") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, SameParams{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, SameParams{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     const TuneResult result = tuner.optimize(
@@ -245,7 +245,7 @@ TEST_CASE("numbers that cannot be meant are refused in one line, before the stud
     const Space space = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
     const auto job = [](tuner::RunningJob&) { return 1.0; };
     store::InMemory store;
-    Tuner plain{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner plain{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.trials = -3}), "TuneOptions::trials: got -3; expected at least 0");
     CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.own_trials = -1}), "TuneOptions::own_trials: got -1; expected at least 0");
     CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.max_attempts = 0}), "TuneOptions::max_attempts: got 0; expected at least 1");
@@ -257,7 +257,7 @@ TEST_CASE("numbers that cannot be meant are refused in one line, before the stud
 }
 
 TEST_CASE("a trial that cannot fit is infeasible, not bad") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Prune{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Prune{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"});
@@ -283,7 +283,7 @@ struct Stubborn {
 }  // namespace
 
 TEST_CASE("a recovery policy that never gives up is stopped") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, Stubborn{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, Stubborn{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     const TuneResult result =
@@ -300,7 +300,7 @@ TEST_CASE("a recovery policy that never gives up is stopped") {
 }
 
 TEST_CASE("a retry that pulls a lever which the trainer lacks ends its trial and says so") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     const TuneResult result = tuner.optimize(
@@ -321,7 +321,7 @@ TEST_CASE("a retry that pulls a lever which the trainer lacks ends its trial and
 }
 
 TEST_CASE("a guard that learns meets a wrong prediction a few times, and a retry is predicted as well") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Calibrated{}, recovery::ShrinkMicroBatch{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Calibrated{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     executor.lie = 0.5;
@@ -336,7 +336,7 @@ TEST_CASE("a guard that learns meets a wrong prediction a few times, and a retry
             if (!attempt.failure) continue;
             ++failed;
             failed_late += trial.number >= 20 ? 1 : 0;
-            CHECK(memory::residual_of(trial, attempt)->censored);
+            CHECK(guard::residual_of(trial, attempt)->censored);
         }
     }
     CHECK(failed > 0);
@@ -347,7 +347,7 @@ TEST_CASE("a guard that learns meets a wrong prediction a few times, and a retry
 TEST_CASE("a guard that learns begins with what other studies of the store have shown on the same device") {
     store::InMemory store;
     const auto failures = [&](const char* study, const std::string& device_name, bool carry) {
-        Tuner tuner{sampler::Random{}, pruner::None{}, memory::Calibrated{{.carry = carry}}, recovery::ShrinkMicroBatch{}};
+        Tuner tuner{sampler::Random{}, pruner::None{}, guard::Calibrated{{.carry = carry}}, recovery::ShrinkMicroBatch{}};
         MemoryBound executor{100 * mebibyte};
         executor.lie = 0.5;
         executor.device_name = device_name;
@@ -419,7 +419,7 @@ TEST_CASE("where nothing fits after leaks the error names them") {
 
 TEST_CASE("the order in which trials end changes nothing that is suggested") {
     const auto run = [](std::size_t trials_at_once) {
-        Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+        Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
         store::InMemory store;
         const Space space = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
         std::vector<double> drawn;
@@ -437,7 +437,7 @@ TEST_CASE("the order in which trials end changes nothing that is suggested") {
 }
 
 TEST_CASE("a study goes on to the asked number of trials, and draws what it would have drawn") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     const auto objective = [](LiveTrial& trial) { return trial.suggest_float("x", 0, 1); };
     store::InMemory in_one;
     const auto whole = tuner.optimize(in_one, "s", objective, {.trials = 20});
@@ -452,7 +452,7 @@ TEST_CASE("a study goes on to the asked number of trials, and draws what it woul
 TEST_CASE("a run that makes a number of trials of its own makes them, whatever others have done and add meanwhile") {
     const tests::TemporaryDirectory folder;
     store::Sqlite store{folder.file("hpo.db")};
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     const auto space = [](SpaceTrial& trial) { static_cast<void>(trial.suggest_int("batch", 1, 4)); };
     const auto run = [&](const TuneOptions& options, bool others_add) {
         MemoryBound device{100 * mebibyte};
@@ -479,7 +479,7 @@ TEST_CASE("a run that makes a number of trials of its own makes them, whatever o
 
 TEST_CASE("constraints that are told at an attempt's end, or found after the trial's, count before a trial is called the best") {
     store::InMemory store;
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     MemoryBound device{100 * mebibyte};
     device.constraints = {{"told", -1}};
     std::vector<std::pair<std::int64_t, bool>> seen;
@@ -502,7 +502,7 @@ TEST_CASE("constraints that are told at an attempt's end, or found after the tri
 }
 
 TEST_CASE("an interrupted study loses no finished trial, and interrupted ones do not count") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     store::InMemory store;
     MemoryBound executor{1000 * mebibyte};
     int asked = 0;
@@ -522,7 +522,7 @@ TEST_CASE("an interrupted study loses no finished trial, and interrupted ones do
 }
 
 TEST_CASE("an objective that throws, or is NaN, costs its trial and nothing else") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Prune{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Prune{}};
     store::InMemory store;
     const auto result = tuner.optimize(store, "s",
                                        [](LiveTrial& trial) -> double {
@@ -550,7 +550,7 @@ TEST_CASE("an objective that throws, or is NaN, costs its trial and nothing else
 }
 
 TEST_CASE("require draws again in a live trial") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     store::InMemory store;
     const auto result = tuner.optimize(store, "s",
                                        [](LiveTrial& trial) {
@@ -564,7 +564,7 @@ TEST_CASE("require draws again in a live trial") {
 }
 
 TEST_CASE("an attribute that is no JSON is left out with a note, and its trial stays complete") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     struct : store::InMemory {
         [[nodiscard]] bool can_keep(std::string_view json) const override { return !json.starts_with("sum "); }
     } store;
@@ -590,7 +590,7 @@ TEST_CASE("an attribute that is no JSON is left out with a note, and its trial s
 }
 
 TEST_CASE("an attribute under a name that the tuner writes itself is left out with a note, and the study ends") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     struct : TuneObserver {
         void attribute_dropped(const Trial& /*trial*/, const DroppedAttribute& dropped) override { notes.insert(dropped.note()); }
         std::set<std::string> notes;
@@ -632,7 +632,7 @@ TEST_CASE("each attribute that the tuner tells of an end has a reserved name") {
 }
 
 TEST_CASE("fixed values win over the sampler") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     store::InMemory store;
     const Study study = store.open_study("s", std::vector{Direction::minimize}, Store::Open::create);
     store.enqueue(study.id, {{"x", 0.25}});
@@ -646,7 +646,7 @@ TEST_CASE("a store that fails ends the study with its error, wherever it fails a
     for (const At at : {At::set_params, At::begin_attempt, At::end_attempt, At::report, At::finish}) {
         for (const int good_calls : {0, 4}) {
             CAPTURE(static_cast<int>(at), good_calls);
-            Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+            Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::ShrinkMicroBatch{}};
             FullDiskStore store{at, good_calls, FullDiskStore::Lasts::for_ever};
             MemoryBound executor{100 * mebibyte};
             CHECK_THROWS_WITH(tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"}),
@@ -671,7 +671,7 @@ TEST_CASE("a store that fails ends the study with its error, wherever it fails a
 }
 
 TEST_CASE("a space that throws something of its own ends the study with it") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     store::InMemory store;
     MemoryBound executor{mebibyte};
     const Space space = [](SpaceTrial& trial) {
@@ -682,7 +682,7 @@ TEST_CASE("a space that throws something of its own ends the study with it") {
 }
 
 TEST_CASE("a parameter has one distribution in a study") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     store::InMemory store;
     const auto job = [](tuner::RunningJob&) { return 1.0; };
     const Space wide = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 10); };
@@ -717,7 +717,7 @@ TEST_CASE("memory that somebody else held is no verdict on the configuration") {
 }
 
 TEST_CASE("a dry run shrinks before launch, asked anew for each plan, and nothing fails") {
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::ShrinkMicroBatch{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::DryRun{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"});
@@ -754,7 +754,7 @@ TEST_CASE("a prediction that turns out wrong is told once") {
     };
     const Space large = [](SpaceTrial& trial) { trial.suggest_categorical("batch", {std::int64_t{64}}); };
     const auto told_at = [&](double lie) {
-        Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::Fail{}};
+        Tuner tuner{sampler::Random{}, pruner::None{}, guard::DryRun{}, recovery::Fail{}};
         store::InMemory store;
         MemoryBound executor{100 * mebibyte};
         executor.lie = lie;
@@ -788,11 +788,11 @@ TEST_CASE("a source that was too low three times for a model family is not asked
         const TuneOptions options{.trials = trials, .fixed = {{"kind", Value{std::string{kind}}}}, .effective_batch_parameter = "batch"};
         return tuner.optimize(store, "s", kinds, executor, options, listener);
     };
-    static_cast<void>(run(0.98, "plain", 6, memory::DryRun{{.margin = 0.02}}));  // within what the guard adds
+    static_cast<void>(run(0.98, "plain", 6, guard::DryRun{{.margin = 0.02}}));  // within what the guard adds
     CHECK(executor.asked.size() == 6);
     CHECK(listener.told.empty());
 
-    const TuneResult result = run(0.5, "loop", 20, memory::DryRun{});
+    const TuneResult result = run(0.5, "loop", 20, guard::DryRun{});
     CHECK(executor.asked.size() >= 3);
     CHECK(executor.asked.size() <= 5);  // three run at a time
     CHECK(listener.told == std::vector<std::string>{"dry_run: bound fp32 kind=loop"});
@@ -800,11 +800,11 @@ TEST_CASE("a source that was too low three times for a model family is not asked
         CHECK(result.trials[i].attempts.at(0).estimate->source == "probe");
         CHECK(result.trials[i].attempts.at(0).estimate->need == 64 * mebibyte);
     }
-    static_cast<void>(run(0.5, "loop", 24, memory::DryRun{}));  // another run of the study knows it
+    static_cast<void>(run(0.5, "loop", 24, guard::DryRun{}));  // another run of the study knows it
     CHECK(executor.asked.empty());
-    static_cast<void>(run(1, "plain", 28, memory::DryRun{}));  // and another family is not meant
+    static_cast<void>(run(1, "plain", 28, guard::DryRun{}));  // and another family is not meant
     CHECK(executor.asked.size() == 4);
-    static_cast<void>(run(0.5, "loop", 32, memory::Calibrated{}));  // which learns by how much they are too low
+    static_cast<void>(run(0.5, "loop", 32, guard::Calibrated{}));  // which learns by how much they are too low
     CHECK(executor.asked.size() >= 4);
 }
 
@@ -933,7 +933,7 @@ TEST_CASE("an attempt that goes on with a lost trial keeps its plan, although it
     before.on_submit = [&] { stops = before.free_slots() == 0; };
     TuneOptions options{.trials = 6, .plan = {.micro_batch = 4}, .effective_batch_parameter = "batch"};
     options.stop_requested = [&] { return stops; };
-    Tuner first{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    Tuner first{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
     REQUIRE(first.optimize(store, "s", batches, before, options).interrupted);
     Shared room{100 * mebibyte};
     room.takes_all = true;
@@ -1002,7 +1002,7 @@ TEST_CASE("a study that is stopped while the guard is asked again about attempts
 namespace {
 
 /// Asks for dry runs however wrong they were.
-struct AlwaysDry final : memory::PredictedGuard {
+struct AlwaysDry final : guard::PredictedGuard {
     static constexpr std::string_view name = "always_dry";
     static constexpr std::string_view summary = "asks for dry runs however wrong they were";
     [[nodiscard]] Evidence evidence() const { return Evidence::dry_run; }
@@ -1099,7 +1099,7 @@ TEST_CASE("what an attempt turns out not to need is for others, and one that was
     Shared room{100 * mebibyte};
     MemoryBound executor{100 * mebibyte};
     const auto run = [&](const std::string& study, std::optional<std::int64_t> settles_at) {
-        Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::Fail{}};
+        Tuner tuner{sampler::Random{}, pruner::None{}, guard::DryRun{}, recovery::Fail{}};
         room = Shared{100 * mebibyte};
         executor = MemoryBound{100 * mebibyte};
         executor.lie = 8;  // 64 MiB for 8

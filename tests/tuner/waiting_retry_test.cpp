@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/unlimited.hpp"
+#include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
@@ -85,7 +85,7 @@ struct Ran {
 };
 Ran run(Scripted& executor, const std::function<void(Recovery&)>& change, std::int64_t trials) {
     Ran ran;
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, Retries{change}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, Retries{change}};
     store::InMemory store;
     ran.result = tuner.optimize(store, "s", line, executor, {.trials = trials}, ran.notes);
     return ran;
@@ -249,7 +249,7 @@ TEST_CASE("a study that is stopped while a retry waits ends") {
         stop = true;
         return mib;
     };
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, Retries{[](Recovery& retry) { retry.wait_seconds = 1000; }}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, Retries{[](Recovery& retry) { retry.wait_seconds = 1000; }}};
     store::InMemory store;
     const TuneResult result = tuner.optimize(store, "s", line, executor, {.trials = 1, .stop_requested = [&] { return stop; }});
     CHECK(result.interrupted);
@@ -313,7 +313,7 @@ TEST_CASE("a retry that shall be alone takes what other programs leave of the de
     executor.fails = first_of_trial_0;
     executor.free = [] { return 60 * mib; };
     Leaves reservations;
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, Retries{[](Recovery& retry) { retry.alone = true; }}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, Retries{[](Recovery& retry) { retry.alone = true; }}};
     store::InMemory store;
     const TuneResult result = tuner.optimize(store, "s", line, executor, {.trials = 2, .reservations = &reservations});
     CHECK(result.trials.at(0).state == TrialState::complete);

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
-#include "hpo/memory/calibration/observation.hpp"
-#include "hpo/memory/learned/learned_peaks.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/calibration/observation.hpp"
+#include "hpo/guard/learned/learned_peaks.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 
 namespace hpo::analysis {
 
@@ -39,13 +39,13 @@ template <class Visit>
 void each_predicted_use(std::span<const Trial> trials, Visit&& visit) {
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
-            const auto residual = memory::residual_of(trial, attempt);
-            if (!residual || !memory::is_prediction(*attempt.estimate)) continue;
+            const auto residual = guard::residual_of(trial, attempt);
+            if (!residual || !guard::is_prediction(*attempt.estimate)) continue;
             PredictedUse use{.trial = &trial, .attempt = &attempt};
             use.predicted = *attempt.estimate->need;
-            use.bare = memory::bare_need(*attempt.estimate);
+            use.bare = guard::bare_need(*attempt.estimate);
             const Estimate& estimate = *attempt.estimate;
-            const double error = memory::log_ratio_of(estimate, residual->log_ratio);
+            const double error = guard::log_ratio_of(estimate, residual->log_ratio);
             use.used = std::llround(std::min(static_cast<double>(use.bare) * std::exp(error), 0x1.0p62));
             use.ran_out = residual->censored;
             visit(use);

@@ -43,7 +43,7 @@ struct Attempt {
     std::optional<Estimate> estimate;            ///< the guard's estimate before launch
     std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device, as the guard saw it; nullopt: not limited
     std::string device_name;                     ///< RunsOn::device_name
-    std::string model_family;                    ///< memory::model_family
+    std::string model_family;                    ///< guard::model_family
     std::int64_t worker_pid = 0;
     bool fresh_worker = false;                    ///< the worker was started for this attempt
     std::optional<std::int64_t> resumed_step;     ///< it resumed after the checkpoint of this step; nullopt: it began anew

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "hpo/memory/concept.hpp"
+#include "hpo/guard/concept.hpp"
 
 namespace hpo::registry {
 

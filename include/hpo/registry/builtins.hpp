@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/dry_run.hpp"
-#include "hpo/memory/formula.hpp"
-#include "hpo/memory/limit.hpp"
-#include "hpo/memory/live.hpp"
-#include "hpo/memory/probe.hpp"
-#include "hpo/memory/unlimited.hpp"
-#include "hpo/memory/virtual_card.hpp"
+#include "hpo/guard/calibrated.hpp"
+#include "hpo/guard/dry_run.hpp"
+#include "hpo/guard/formula.hpp"
+#include "hpo/guard/limit.hpp"
+#include "hpo/guard/live.hpp"
+#include "hpo/guard/probe.hpp"
+#include "hpo/guard/unlimited.hpp"
+#include "hpo/guard/virtual_card.hpp"
 #include "hpo/pruner/median.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/pruner/percentile.hpp"
@@ -40,14 +40,14 @@ using BuiltinPruners = TypeList<
     pruner::Median,
     pruner::Percentile>;
 using BuiltinMemoryGuards = TypeList<
-    memory::Unlimited,
-    memory::Limit,
-    memory::Formula,
-    memory::Probe,
-    memory::DryRun,
-    memory::VirtualCard,
-    memory::Calibrated,
-    memory::Live>;
+    guard::Unlimited,
+    guard::Limit,
+    guard::Formula,
+    guard::Probe,
+    guard::DryRun,
+    guard::VirtualCard,
+    guard::Calibrated,
+    guard::Live>;
 using BuiltinRecoveries = TypeList<
     recovery::Fail,
     recovery::Prune,

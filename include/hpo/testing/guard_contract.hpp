@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/admission.hpp"
+#include "hpo/guard/admission.hpp"
 #include "hpo/testing/contract_report.hpp"
 
 namespace hpo::testing {

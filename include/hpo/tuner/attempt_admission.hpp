@@ -13,8 +13,8 @@
 
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/not_run.hpp"
-#include "hpo/memory/admission.hpp"
-#include "hpo/memory/calibration/model_family.hpp"
+#include "hpo/guard/admission.hpp"
+#include "hpo/guard/calibration/model_family.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/store/retries.hpp"
@@ -266,7 +266,7 @@ private:
             .params = params, .plan = plan, .capacity_bytes = executor.capacity_bytes(), .history = history, .runs_on = executor.runs_on()};
         const Evidence wanted = evidence_for(policies_.guard, query);
         if (wanted != policies_.guard.evidence())
-            books_.asks_less(policies_.guard.evidence(), wanted, memory::model_family(query.runs_on.trainer, params, plan));
+            books_.asks_less(policies_.guard.evidence(), wanted, guard::model_family(query.runs_on.trainer, params, plan));
         return wanted;
     }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hpo/core/seed.hpp"
-#include "hpo/memory/calibration/model_family.hpp"
+#include "hpo/guard/calibration/model_family.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/devices/reservation.hpp"
@@ -21,7 +21,7 @@ inline void describe(Attempt& attempt, const ParamSet& params, const Executor& e
     const RunsOn runs_on = executor.runs_on();
     attempt.capacity_bytes = executor.capacity_bytes();
     attempt.device_name = runs_on.device_name;
-    attempt.model_family = memory::model_family(runs_on.trainer, params, attempt.plan);
+    attempt.model_family = guard::model_family(runs_on.trainer, params, attempt.plan);
 }
 
 /// The devices of a trial's attempts, the latest last.

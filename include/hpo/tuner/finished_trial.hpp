@@ -8,7 +8,7 @@
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/failure_line.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 
 namespace hpo::tuner {
 
@@ -19,7 +19,7 @@ namespace hpo::tuner {
 /// - the message and the evidence of a failure that another attempt followed; its kind, cause and figures stay
 /// - the neighbours in a failure's memory reading
 /// - memory marks, except those that tell held memory (core/memory_leak.hpp)
-/// - the parts of estimates, except those by which guards count errors (memory::tells_error)
+/// - the parts of estimates, except those by which guards count errors (guard::tells_error)
 void drop_details(Trial& finished);
 
 /// Clears a text or a list and frees its memory. An assignment of an empty one would keep the memory.
@@ -44,7 +44,7 @@ inline void drop_details(Failure& failure, bool is_last) {
 inline void drop_details(Attempt& attempt, bool is_last) {
     if (attempt.failure) drop_details(*attempt.failure, is_last);
     if (attempt.estimate) {
-        std::erase_if(attempt.estimate->parts, [](const EstimatePart& part) { return !memory::tells_error(part); });
+        std::erase_if(attempt.estimate->parts, [](const EstimatePart& part) { return !guard::tells_error(part); });
         attempt.estimate->parts.shrink_to_fit();
     }
     std::erase_if(attempt.memory, [](const MemoryMark& mark) { return !tells_held(mark); });

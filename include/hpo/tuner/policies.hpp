@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "hpo/memory/concept.hpp"
+#include "hpo/guard/concept.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/sampler/concept.hpp"

@@ -12,8 +12,8 @@
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/trial.hpp"
-#include "hpo/memory/calibration/observation.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/calibration/observation.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 
 namespace hpo::tuner {
 
@@ -32,12 +32,12 @@ inline std::optional<std::string> prediction_miss(const Attempt& attempt) {
     if (!attempt.estimate || !attempt.estimate->need) return std::nullopt;
     const Estimate& estimate = *attempt.estimate;
     if (std::find(peak_source_names.begin(), peak_source_names.end(), estimate.source) == peak_source_names.end()) return std::nullopt;
-    const std::int64_t low = memory::bare_need(estimate) - memory::bytes_of_part(estimate, memory::context_part);
+    const std::int64_t low = guard::bare_need(estimate) - guard::bytes_of_part(estimate, guard::context_part);
     const std::int64_t high = std::max(low, estimate.comfort.value_or(low) - (*estimate.need - low));
     const bool complete = attempt.outcome == OutcomeKind::complete;
-    std::optional<memory::MeasuredNeed> need;
+    std::optional<guard::MeasuredNeed> need;
     if (complete) {
-        need = memory::measured_need(attempt);
+        need = guard::measured_need(attempt);
     } else if (const auto& failure = attempt.failure; failure && failure->kind == FailureKind::out_of_memory && failure->memory.allocated) {
         const std::int64_t asked = *failure->memory.allocated + failure->requested_bytes.value_or(0);
         need = {.least = asked - held_beyond(attempt), .most = asked};

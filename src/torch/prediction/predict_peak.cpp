@@ -18,7 +18,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/failure/stack_frames.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 #include "torch/meta/products.hpp"
 
 namespace hpo::libtorch {
@@ -101,7 +101,7 @@ PeakPrediction cuda_prediction(const allocator::AllocationTrace& trace, const Tr
     prediction.comfort = found.comfort;
     const allocator::TracePeak peak = allocator::requested_peak(whole);
     prediction.parts = allocator::parts_with_cublas(whole, peak.event);
-    prediction.parts.push_back({memory::context_part, overheads.context_bytes});
+    prediction.parts.push_back({guard::context_part, overheads.context_bytes});
     prediction.parts.push_back({"allocator", found.need - overheads.context_bytes - peak.bytes});
     prediction.uncertainty = plan.precision == Precision::fp32 ? 0.03 : 0.06;
     prediction.remark =

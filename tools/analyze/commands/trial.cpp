@@ -18,7 +18,7 @@
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/failure/failure_line.hpp"
 #include "hpo/failure/stack_frames.hpp"
-#include "hpo/memory/calibration/model_family.hpp"
+#include "hpo/guard/calibration/model_family.hpp"
 #include "hpo/store/retries.hpp"
 #include "support/json.hpp"
 #include "support/metric_text.hpp"

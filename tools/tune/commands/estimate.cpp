@@ -58,10 +58,10 @@ std::string claim(const Forecast& forecast) {
 std::vector<EstimatePart> shown_parts(const Estimate& estimate) {
     std::vector<EstimatePart> parts = estimate.parts;
     const auto named = [&](const char* name) { return std::ranges::find(parts, name, &EstimatePart::name); };
-    const auto uncertainty = named(memory::uncertainty_part), margin = named(memory::margin_part);
+    const auto uncertainty = named(guard::uncertainty_part), margin = named(guard::margin_part);
     if (uncertainty == parts.end() || margin == parts.end() || margin->bytes >= 0) return parts;
     uncertainty->bytes += std::exchange(margin->bytes, 0);
-    std::erase_if(parts, [](const EstimatePart& part) { return part.name == memory::margin_part; });
+    std::erase_if(parts, [](const EstimatePart& part) { return part.name == guard::margin_part; });
     return parts;
 }
 

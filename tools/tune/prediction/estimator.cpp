@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <span>
 
-#include "hpo/memory/calibration/observation.hpp"
-#include "hpo/memory/learned/learned_peaks.hpp"
+#include "hpo/guard/calibration/observation.hpp"
+#include "hpo/guard/learned/learned_peaks.hpp"
 #include "hpo/store/sqlite/stored_predictions.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "tune/device/surroundings.hpp"
@@ -43,12 +43,12 @@ std::int64_t Estimator::predictions_made() const { return pool_ ? pool_->predict
 
 std::size_t Estimator::learned() const {
     return static_cast<std::size_t>(std::ranges::count_if(measured_, [&](const Attempt& attempt) {
-        const auto residual = memory::residual_of(ParamSet{}, attempt);
+        const auto residual = guard::residual_of(ParamSet{}, attempt);
         return residual && pools_.contains(residual->group.pool);
     }));
 }
 
-std::optional<memory::ToldLaw> Estimator::law() const {
+std::optional<guard::ToldLaw> Estimator::law() const {
     if (options_.trials.empty() && options_.same_program.empty()) return std::nullopt;
     const History history{.study = {},
                           .directions = {},
@@ -56,7 +56,7 @@ std::optional<memory::ToldLaw> Estimator::law() const {
                           .rejections = {},
                           .other_studies = {},
                           .same_program = options_.same_program};
-    return memory::LearnedPeaks{}.law(history, device_name(options_.device));
+    return guard::LearnedPeaks{}.law(history, device_name(options_.device));
 }
 
 ExecutionPlan Estimator::plan(const ParamSet& params) const { return first_plan(settings_, info_, params, options_.device); }
@@ -81,9 +81,9 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
                                                    .prediction = known.prediction ? &*known.prediction : nullptr,
                                                    .runs_on = pool_ ? pool_->runs_on() : RunsOn{}}),
                       .remark = known.remark};
-    if (!memory::is_prediction(forecast.estimate)) forecast.estimate.need.reset();
+    if (!guard::is_prediction(forecast.estimate)) forecast.estimate.need.reset();
     ++(forecast.estimate.need ? known_ : unknown_);
-    if (pool_) pools_.insert(memory::residual_group(forecast.estimate.source, pool_->runs_on(), params, plan).pool);
+    if (pool_) pools_.insert(guard::residual_group(forecast.estimate.source, pool_->runs_on(), params, plan).pool);
     if (known.prediction) {
         forecast.predicted = true;
         forecast.uncertainty = known.prediction->uncertainty;

@@ -9,7 +9,7 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/time.hpp"
-#include "hpo/memory/admission.hpp"
+#include "hpo/guard/admission.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "tune/display/text.hpp"

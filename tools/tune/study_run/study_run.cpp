@@ -13,7 +13,7 @@
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/failure/rule_failure.hpp"
-#include "hpo/memory/learned/learned_peaks.hpp"
+#include "hpo/guard/learned/learned_peaks.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "hpo/trainer/levers.hpp"
@@ -274,7 +274,7 @@ void StudyRun::open_study() {
 
 void StudyRun::read_same_program() {
     if (!policies_.guard.carries() || !workers_->largest_device().capacity_bytes) return;
-    if (stored_.size() >= memory::LearnedPeaks::most_borrowed) return;
+    if (stored_.size() >= guard::LearnedPeaks::most_borrowed) return;
     SameProgram same = tune::read_same_program(settings_, info_, patience());
     if (!same.studies.empty())
         note("other studies of the store that ran the same program: " + join_names(same.studies) +

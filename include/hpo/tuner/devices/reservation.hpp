@@ -11,7 +11,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/failure/cause.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/guard/predicted_estimate.hpp"
 #include "hpo/recovery/concept.hpp"
 
 namespace hpo::tuner {
@@ -42,7 +42,7 @@ namespace hpo::tuner {
 [[nodiscard]] Recovery ask_for_more(const Attempt& attempt, std::int64_t reservation_bytes);
 
 inline std::int64_t outside_allocator(const Attempt& attempt) {
-    return attempt.estimate ? memory::bytes_of_part(*attempt.estimate, memory::context_part) : 0;
+    return attempt.estimate ? guard::bytes_of_part(*attempt.estimate, guard::context_part) : 0;
 }
 
 inline std::optional<std::int64_t> cap_under_reservation(const Attempt& attempt, std::int64_t reservation_bytes,
