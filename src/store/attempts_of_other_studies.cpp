@@ -16,14 +16,11 @@ namespace hpo::store {
 
 std::vector<Attempt> read_attempts_of_other_studies(Connection& connection, std::int64_t study_id, const std::string& device_name,
                                                     std::size_t most) {
-    static const std::string sql = [] {
-        std::string names;
-        each_attempt_column([&](std::string_view name) { names += (names.empty() ? "a." : ", a.") + std::string{name}; });
-        return "SELECT " + names +
-               " FROM hpo_attempts a JOIN trials t ON t.trial_id = a.trial_id WHERE t.study_id <> ?1 AND a.device_name = ?2 AND "
-               "a.outcome IS NOT NULL AND a.predicted_bytes IS NOT NULL ORDER BY a.started_at DESC, a.trial_id DESC, a.attempt DESC LIMIT "
-               "?3";
-    }();
+    static const std::string sql =
+        "SELECT " + columns_with_plan(attempt_columns, "a.") +
+        " FROM hpo_attempts a JOIN trials t ON t.trial_id = a.trial_id WHERE t.study_id <> ?1 AND a.device_name = ?2 AND "
+        "a.outcome IS NOT NULL AND a.predicted_bytes IS NOT NULL ORDER BY a.started_at DESC, a.trial_id DESC, a.attempt DESC LIMIT "
+        "?3";
     std::vector<std::pair<std::int64_t, Attempt>> latest;  // with the ids of their trials
     Rows row = connection.query(sql.c_str(), study_id, device_name, static_cast<std::int64_t>(most));
     while (row.next()) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "hpo/store/lost_trials.hpp"
-#include "hpo/store/sqlite/hpo_layout.hpp"
 #include "hpo/store/store_rules.hpp"
 #include "store/attempts_of_other_studies.hpp"
 #include "store/sqlite/stored_logs.hpp"
@@ -127,11 +126,7 @@ void Snapshot::open() {
     if (!opened_.has_log && !immutable_) {  // a file with a rollback journal; its locks must be kept
         connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false, .patience = patience_});
     }
-    reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] {
-        OptunaShape shape = read_shape(*connection_);
-        if (shape.has_hpo_tables) bridge_missing(*connection_);
-        return shape;
-    }));
+    reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] { return read_shape(*connection_); }));
 }
 
 template <class Work>

@@ -16,7 +16,6 @@
 #include "hpo/store/sqlite/attempt_rows.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 #include "store/sqlite/plan_columns.hpp"
-#include "store/sqlite/plan_json.hpp"
 
 namespace hpo::store {
 
@@ -57,13 +56,12 @@ Attempt read_attempt(const Rows& row) {
     attempt.peak_allocated = row.maybe_integer(15);
     attempt.peak_reserved = row.maybe_integer(16);
     attempt.plan = read_plan(row, static_cast<int>(attempt_columns.size()));
-    if (const auto plan = row.maybe_text(17)) attempt.plan = parse_plan(*plan, attempt.plan);
-    attempt.capacity_bytes = row.maybe_integer(18);
-    attempt.fresh_worker = row.integer(19) != 0;
-    attempt.resumed_step = row.maybe_integer(20);
-    attempt.checkpoint_step = row.maybe_integer(21);
-    attempt.device_name = row.text(22);
-    attempt.model_family = row.text(23);
+    attempt.capacity_bytes = row.maybe_integer(17);
+    attempt.fresh_worker = row.integer(18) != 0;
+    attempt.resumed_step = row.maybe_integer(19);
+    attempt.checkpoint_step = row.maybe_integer(20);
+    attempt.device_name = row.text(21);
+    attempt.model_family = row.text(22);
     return attempt;
 }
 
@@ -92,9 +90,8 @@ Failure read_failure(const Rows& row, int first) {
 
 const char* attempts_query(WholeAttempts which) {
     const auto made = [](const char* more) {
-        std::string names;
-        each_attempt_column([&](std::string_view name) { names += (names.empty() ? "a." : ", a.") + std::string{name}; });
-        return "SELECT " + names + " FROM hpo_attempts a WHERE a.trial_id BETWEEN ?1 AND ?2 " + more + " ORDER BY a.trial_id, a.attempt";
+        return "SELECT " + columns_with_plan(attempt_columns, "a.") + " FROM hpo_attempts a WHERE a.trial_id BETWEEN ?1 AND ?2 " + more +
+               " ORDER BY a.trial_id, a.attempt";
     };
     static const std::string all = made("");
     static const std::string failed = made("AND EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id)");
@@ -143,35 +140,39 @@ void read_attempt_reports(Connection& connection, std::int64_t study_id, std::sp
 
 void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::span<Trial> trials, DistributionCache& distributions) {
     read_attempts(connection, study_id, trials, distributions, WholeAttempts::of_trials_with_failures);
-    std::map<std::string, ExecutionPlan, std::less<>> plans;  // by their text, because many attempts have the same plan
-    constexpr std::size_t most_plans = 10'000;
-    const auto plan_of = [&](std::string_view text) {
-        if (const auto known = plans.find(text); known != plans.end()) return known->second;
-        if (plans.size() > most_plans) plans.clear();
-        return plans.emplace(text, parse_plan(text, {})).first->second;
-    };
-    each_row(connection, study_id, trials, "hpo_attempts",
-             "SELECT a.trial_id, a.attempt, a.outcome, a.seconds, a.worker_pid, a.predicted_bytes, a.estimate_source, "
-             "a.peak_allocated_bytes, a.peak_reserved_bytes, a.capacity_bytes, a.plan_json, a.device_name FROM hpo_attempts a "
-             "WHERE a.trial_id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id) "
-             "ORDER BY a.trial_id, a.attempt",
-             [&](Trial& trial, const Rows& row) {
-                 Attempt& attempt = trial.attempts.emplace_back();
-                 attempt.index = static_cast<int>(row.integer(1));
-                 attempt.outcome = outcome_kind(row.text_view(2));
-                 attempt.seconds = row.real(3);
-                 attempt.worker_pid = row.integer(4);
-                 if (!row.is_null(6)) {
-                     Estimate& estimate = attempt.estimate.emplace();
-                     estimate.need = row.maybe_integer(5);
-                     estimate.source = row.text(6);
-                 }
-                 attempt.peak_allocated = row.maybe_integer(7);
-                 attempt.peak_reserved = row.maybe_integer(8);
-                 attempt.capacity_bytes = row.maybe_integer(9);
-                 if (!row.is_null(10)) attempt.plan = plan_of(row.text_view(10));
-                 attempt.device_name = row.text(11);
-             });
+    constexpr std::array<std::string_view, 11> columns{"trial_id",
+                                                       "attempt",
+                                                       "outcome",
+                                                       "seconds",
+                                                       "worker_pid",
+                                                       "predicted_bytes",
+                                                       "estimate_source",
+                                                       "peak_allocated_bytes",
+                                                       "peak_reserved_bytes",
+                                                       "capacity_bytes",
+                                                       "device_name"};
+    static const std::string sql =
+        "SELECT " + columns_with_plan(columns, "a.") +
+        " FROM hpo_attempts a "
+        "WHERE a.trial_id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id) "
+        "ORDER BY a.trial_id, a.attempt";
+    each_row(connection, study_id, trials, "hpo_attempts", sql.c_str(), [&](Trial& trial, const Rows& row) {
+        Attempt& attempt = trial.attempts.emplace_back();
+        attempt.index = static_cast<int>(row.integer(1));
+        attempt.outcome = outcome_kind(row.text_view(2));
+        attempt.seconds = row.real(3);
+        attempt.worker_pid = row.integer(4);
+        if (!row.is_null(6)) {
+            Estimate& estimate = attempt.estimate.emplace();
+            estimate.need = row.maybe_integer(5);
+            estimate.source = row.text(6);
+        }
+        attempt.peak_allocated = row.maybe_integer(7);
+        attempt.peak_reserved = row.maybe_integer(8);
+        attempt.capacity_bytes = row.maybe_integer(9);
+        attempt.device_name = row.text(10);
+        attempt.plan = read_plan(row, columns.size());
+    });
     static_assert(least_held == 1048576, "the number in the statement");
     each_row(connection, study_id, trials, "hpo_memory",
              "SELECT m.trial_id, m.attempt, m.allocated_bytes, m.capacity_bytes, m.name FROM hpo_memory m "
@@ -189,18 +190,17 @@ void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::
 
 std::vector<Rejection> read_rejections(Connection& connection, std::int64_t study_id, DistributionCache& distributions) {
     std::vector<Rejection> rejections;
-    Rows row = connection.query(
-        "SELECT rejected_at, reason, violation, params, predicted_bytes, comfort_bytes, estimate_source, estimate_confidence, "
-        "estimate_cap_bytes, estimate_parts, plan_json, capacity_bytes FROM hpo_rejections WHERE study_id = ?1 ORDER BY rejection_id",
-        study_id);
+    static const std::string sql =
+        "SELECT " + columns_with_plan(rejection_columns) + " FROM hpo_rejections WHERE study_id = ?1 ORDER BY rejection_id";
+    Rows row = connection.query(sql.c_str(), study_id);
     while (row.next()) {
         Rejection& rejection = rejections.emplace_back();
-        rejection.at = parse_time(row.text(0)).value_or(Time{});
-        rejection.reason = row.text(1);
-        rejection.violation = row.real(2).value_or(std::numeric_limits<double>::quiet_NaN());
-        rejection.params = parse_params(connection.place() + "hpo_rejections", row.text(3), distributions);
-        rejection.estimate = read_estimate(row, 4);
-        if (const auto plan = row.maybe_text(10)) rejection.plan = parse_plan(*plan, {});
+        rejection.at = parse_time(row.text(1)).value_or(Time{});
+        rejection.reason = row.text(2);
+        rejection.violation = row.real(3).value_or(std::numeric_limits<double>::quiet_NaN());
+        rejection.params = parse_params(connection.place() + "hpo_rejections", row.text(4), distributions);
+        rejection.estimate = read_estimate(row, 5);
+        rejection.plan = read_plan(row, rejection_columns.size());
         rejection.capacity_bytes = row.maybe_integer(11);
     }
     return rejections;

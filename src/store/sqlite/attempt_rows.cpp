@@ -12,7 +12,6 @@
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 #include "store/sqlite/plan_columns.hpp"
-#include "store/sqlite/plan_json.hpp"
 
 namespace hpo::store {
 
@@ -31,8 +30,6 @@ std::vector<EstimatePart> parse_parts(std::string_view text) {
     for (const Json& part : list) {
         if (part.is_array() && part.size() == 2 && part[0].is_string() && part[1].is_number_integer()) {
             parts.push_back({part[0].get<std::string>(), part[1].get<std::int64_t>()});
-        } else if (part.is_object()) {  // as older versions stored it
-            parts.push_back({part.value("name", ""), part.value("bytes", std::int64_t{0})});
         }
     }
     return parts;
@@ -89,19 +86,34 @@ std::optional<Estimate> read_estimate(const Rows& row, int first) {
     return estimate;
 }
 
+namespace {
+
+std::vector<std::string> names_with_plan(std::span<const std::string_view> columns) {
+    std::vector<std::string> names{columns.begin(), columns.end()};
+    each_plan_field([&](const auto& field) { names.emplace_back(field.key); });
+    return names;
+}
+
+std::string insert_with_plan(const std::string& table, std::span<const std::string_view> columns) {
+    std::vector<std::string> places = names_with_plan(columns);
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = "?" + std::to_string(i + 1);
+    return "INSERT INTO " + table + " (" + columns_with_plan(columns) + ") VALUES (" + join_names(places) + ")";
+}
+
+}  // namespace
+
+std::string columns_with_plan(std::span<const std::string_view> columns, std::string_view before) {
+    std::vector<std::string> names = names_with_plan(columns);
+    for (std::string& name : names) name.insert(0, before);
+    return join_names(names);
+}
+
 const char* attempt_upsert() {
     static const std::string sql = [] {
-        std::string names;
-        std::string places;
-        std::string updates;
-        int count = 0;
-        each_attempt_column([&](std::string_view name) {
-            const std::string separator = count == 0 ? "" : ", ";
-            names += separator + std::string{name};
-            places += separator + "?" + std::to_string(++count);
-            if (count > 2) updates += (count > 3 ? ", " : "") + std::string{name} + " = excluded." + std::string{name};
-        });
-        return "INSERT INTO hpo_attempts (" + names + ") VALUES (" + places + ") ON CONFLICT (trial_id, attempt) DO UPDATE SET " + updates;
+        std::vector<std::string> updates = names_with_plan(attempt_columns);
+        updates.erase(updates.begin(), updates.begin() + 2);  // the key
+        for (std::string& name : updates) name += " = excluded." + name;
+        return insert_with_plan("hpo_attempts", attempt_columns) + " ON CONFLICT (trial_id, attempt) DO UPDATE SET " + join_names(updates);
     }();
     return sql.c_str();
 }
@@ -144,8 +156,8 @@ void write_attempt(Connection& connection, std::int64_t trial_id, const Attempt&
                 estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
                 estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
                 estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
-                attempt.peak_allocated, attempt.peak_reserved, plan_text(plan), attempt.capacity_bytes, attempt.fresh_worker,
-                attempt.resumed_step, attempt.checkpoint_step, known_text(attempt.device_name), known_text(attempt.model_family),
+                attempt.peak_allocated, attempt.peak_reserved, attempt.capacity_bytes, attempt.fresh_worker, attempt.resumed_step,
+                attempt.checkpoint_step, known_text(attempt.device_name), known_text(attempt.model_family),
                 plan_column(plan.*field.member)...);
         },
         plan_fields);
@@ -160,15 +172,17 @@ void write_attempt(Connection& connection, std::int64_t trial_id, const Attempt&
 void write_rejection(Connection& connection, std::int64_t study_id, const Rejection& rejection) {
     const Estimate* estimate = rejection.estimate ? &*rejection.estimate : nullptr;
     using Count = std::optional<std::int64_t>;
-    connection.run(
-        "INSERT INTO hpo_rejections (study_id, rejected_at, reason, violation, params, predicted_bytes, comfort_bytes, estimate_source, "
-        "estimate_confidence, estimate_cap_bytes, estimate_parts, plan_json, capacity_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-        "?10, ?11, ?12, ?13)",
-        study_id, time_text(rejection.at), valid_utf8(rejection.reason), rejection.violation, params_text(rejection.params),
-        estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
-        estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
-        estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
-        plan_text(rejection.plan), rejection.capacity_bytes);
+    static const std::string sql = insert_with_plan("hpo_rejections", rejection_columns);
+    std::apply(
+        [&](const auto&... field) {
+            connection.run(sql.c_str(), study_id, time_text(rejection.at), valid_utf8(rejection.reason), rejection.violation,
+                           params_text(rejection.params), estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
+                           estimate ? std::optional{estimate->source} : std::nullopt,
+                           estimate ? std::optional{estimate->confidence} : std::nullopt, estimate ? estimate->cap_bytes : Count{},
+                           estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt, rejection.capacity_bytes,
+                           plan_column(rejection.plan.*field.member)...);
+        },
+        plan_fields);
 }
 
 }  // namespace hpo::store

@@ -3,13 +3,12 @@
 
 namespace hpo::store {
 
-/// The version of the `hpo_*` tables. New tables and new nullable columns do not raise it, because opening a file adds them. Raise it for a
-/// change that an older reader would misunderstand. Older readers then refuse the file.
+/// The version of the `hpo_*` tables. Raise it for a change that an older reader would misunderstand. Older readers then refuse the file.
 inline constexpr int hpo_schema_version = 1;
 
 /// The tables beside Optuna's. Sizes are in bytes, durations in seconds, times in UTC. NULL means "not known".
 /// docs/development/store-layout.md describes every column. A trial's rows have the key (trial_id, attempt), so each table can be read
-/// without a join. plan_columns_sql adds the columns of an attempt's plan.
+/// without a join. plan_columns_sql adds the columns of a plan to hpo_attempts and hpo_rejections.
 inline constexpr const char* hpo_tables = R"sql(
 CREATE TABLE IF NOT EXISTS hpo_meta (
     key TEXT NOT NULL PRIMARY KEY,
@@ -49,7 +48,6 @@ CREATE TABLE IF NOT EXISTS hpo_attempts (
     estimate_parts TEXT,
     peak_allocated_bytes INTEGER,
     peak_reserved_bytes INTEGER,
-    plan_json TEXT,
     capacity_bytes INTEGER,
     fresh_worker INTEGER,
     device_name TEXT,
@@ -125,7 +123,6 @@ CREATE TABLE IF NOT EXISTS hpo_rejections (
     estimate_confidence REAL,
     estimate_cap_bytes INTEGER,
     estimate_parts TEXT,
-    plan_json TEXT,
     capacity_bytes INTEGER
 );
 CREATE INDEX IF NOT EXISTS ix_hpo_rejections_study_id ON hpo_rejections (study_id);

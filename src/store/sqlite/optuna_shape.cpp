@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "hpo/store/sqlite/hpo_layout.hpp"
 #include "store/sqlite/hpo_schema.hpp"
 
 namespace hpo::store {
@@ -73,6 +74,9 @@ OptunaShape read_shape(Connection& connection) {
         if (number > hpo_schema_version) {
             refuse("has schema " + version + " of the hpo tables, which is newer than " + std::to_string(hpo_schema_version) +
                    ", the newest that this version of hpo knows");
+        }
+        if (const auto missing = missing_part(read_layout(connection))) {
+            refuse("has no " + *missing + ", so hpo's tables in it are not this version's; use the version that made the file");
         }
     }
     return shape;

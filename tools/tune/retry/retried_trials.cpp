@@ -11,7 +11,6 @@
 #include "hpo/store/lost_trials.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/sqlite/connection.hpp"
-#include "hpo/store/sqlite/hpo_layout.hpp"
 #include "hpo/store/sqlite/opening.hpp"
 #include "hpo/store/sqlite/trial_reading.hpp"
 #include "hpo/store/sqlite/trial_writing.hpp"
@@ -185,7 +184,6 @@ RetryResult retry_trials(const std::string& file, const std::string& study, cons
         store::OptunaShape found = store::read_shape(connection);
         store::TrialReader reader{connection, found};
         static_cast<void>(study_of({connection, reader}, study));  // before anything is written
-        if (request.dry_run && found.has_hpo_tables) store::bridge_missing(connection);
         return found;
     });
     store::TrialReader reader{connection, request.dry_run ? shape : store::prepare_file(connection)};

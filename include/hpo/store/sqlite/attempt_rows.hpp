@@ -4,19 +4,18 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hpo/core/history.hpp"
-#include "hpo/core/plan_fields.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/store/sqlite/connection.hpp"
 
 namespace hpo::store {
 
-// Attempts, failures, memory marks and rejections as rows of the hpo_ tables. Every member has a column. The column plan_json has the whole
-// plan of an attempt once more.
+// Attempts, failures, memory marks and rejections as rows of the hpo_ tables. Every member has a column.
 
 inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stopped", "failed", "interrupted"};
 [[nodiscard]] constexpr std::string_view to_text(OutcomeKind kind) { return outcome_names[static_cast<std::size_t>(kind)]; }
@@ -41,9 +40,9 @@ inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stop
 /// Reads six columns from `first` on: predicted, comfort, source, confidence, cap, parts. Returns nullopt if there is no source.
 [[nodiscard]] std::optional<Estimate> read_estimate(const Rows& row, int first);
 
-/// The columns of hpo_attempts before those of the plan, in the order in which they are written and read. One column for each member of the
-/// plan follows.
-inline constexpr std::array<std::string_view, 24> attempt_columns{"trial_id",
+/// The columns of hpo_attempts and of hpo_rejections before those of the plan, in the order in which they are written and read. One column
+/// for each member of the plan follows.
+inline constexpr std::array<std::string_view, 23> attempt_columns{"trial_id",
                                                                   "attempt",
                                                                   "outcome",
                                                                   "decision",
@@ -60,19 +59,20 @@ inline constexpr std::array<std::string_view, 24> attempt_columns{"trial_id",
                                                                   "estimate_parts",
                                                                   "peak_allocated_bytes",
                                                                   "peak_reserved_bytes",
-                                                                  "plan_json",
                                                                   "capacity_bytes",
                                                                   "fresh_worker",
                                                                   "resumed_step",
                                                                   "checkpoint_step",
                                                                   "device_name",
                                                                   "model_family"};
-/// `each(name)` for every column.
-template <class Each>
-void each_attempt_column(Each&& each) {
-    for (const std::string_view name : attempt_columns) each(name);
-    each_plan_field([&](const auto& field) { each(field.key); });
-}
+inline constexpr std::array<std::string_view, 12> rejection_columns{"study_id",           "rejected_at",     "reason",
+                                                                    "violation",          "params",          "predicted_bytes",
+                                                                    "comfort_bytes",      "estimate_source", "estimate_confidence",
+                                                                    "estimate_cap_bytes", "estimate_parts",  "capacity_bytes"};
+
+/// "a.trial_id, a.attempt, ...": `columns` and those of the plan, each after `before`.
+[[nodiscard]] std::string columns_with_plan(std::span<const std::string_view> columns, std::string_view before = "");
+
 [[nodiscard]] const char* attempt_upsert();
 
 void write_failure(Connection& connection, std::int64_t trial_id, int attempt, const Failure& failure);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,6 @@ struct HpoLayout {
     struct Column {
         std::string table;
         std::string name;
-        std::string type;
-        bool required = false;  ///< NOT NULL, or part of the key
     };
     std::vector<Object> objects;
     std::vector<Column> columns;
@@ -43,7 +42,7 @@ inline constexpr const char* hpo_objects_query =
     "SELECT type, name, sql FROM main.sqlite_master WHERE sql IS NOT NULL AND (name LIKE 'hpo\\_%' ESCAPE '\\' OR name LIKE "
     "'ix\\_hpo\\_%' ESCAPE '\\') ORDER BY rowid";
 inline constexpr const char* hpo_columns_query =
-    "SELECT m.name, c.name, c.type, c.\"notnull\" OR c.pk FROM main.sqlite_master m JOIN pragma_table_info(m.name, 'main') c "
+    "SELECT m.name, c.name FROM main.sqlite_master m JOIN pragma_table_info(m.name, 'main') c "
     "WHERE m.type = 'table' AND m.name LIKE 'hpo\\_%' ESCAPE '\\' ORDER BY m.rowid, c.cid";
 
 [[nodiscard]] HpoLayout layout_of(Rows objects, Rows columns);
@@ -64,17 +63,15 @@ namespace hpo::store {
 /// What this version makes, as SQLite itself understands hpo_tables and plan_columns_sql.
 [[nodiscard]] const HpoLayout& known_layout();
 
-/// True if the file has everything that this version makes. It may have more.
+/// The first table or column that the file lacks: "column hpo_attempts.decision". It may have more than this version makes.
+[[nodiscard]] std::optional<std::string> missing_part(const HpoLayout& layout);
+
+/// True if the file has everything that this version makes, with its indices and triggers.
 [[nodiscard]] bool is_complete(const HpoLayout& layout);
 
-/// Adds the tables, nullable columns, indices and triggers that the file lacks. If a trigger does less than ours, it is replaced, and the
-/// rows that it left behind are removed. Call it inside Connection::write. Throws Error{Errc::store_schema} if a table lacks a column that
-/// every version has written.
+/// Makes our tables in a file that has none. In a file that has them, it makes the indices and triggers that were lost, as when another
+/// program copied a table. If a trigger does less than ours, it is replaced, and the rows that it left behind are removed. Call it inside
+/// Connection::write, after read_shape.
 void complete_layout(Connection& connection);
-
-/// Lets queries read a file of an older version as if it had every table and column that this version knows. Missing columns are NULL, and
-/// missing tables are empty. It makes temporary views, and the file does not change.
-/// Design note: SQLite looks for a name among temporary views first, so no query needs to know of them.
-void bridge_missing(Connection& connection);
 
 }  // namespace hpo::store
