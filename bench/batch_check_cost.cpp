@@ -35,7 +35,7 @@ struct Case {
 
 Case image_case(const std::string& kind) {
     return {kind + ", 64 images of 28 x 28",
-            image_classifier::make_model(kind, {.classes = classes, .channels = 16}),
+            hpo::image_classifier::make_model(kind, {.classes = classes, .channels = 16}),
             {{torch::randn({batch_size, 1, 28, 28})}, torch::randint(classes, {batch_size}, torch::kLong)},
             {.classes = classes}};
 }
@@ -44,8 +44,8 @@ Case text_case(std::int64_t tokens) {
     const hpo::text::EncoderConfig config{
         .vocabulary = 8000, .hidden = 128, .layers = 2, .heads = 2, .intermediate = 512, .positions = tokens, .pad = 0};
     return {"encoder, 64 texts of " + std::to_string(tokens) + " tokens",
-            std::make_shared<text_classifier::TextModel>(hpo::libtorch::draw_encoder(config, "bench"),
-                                                         text_classifier::HeadShape{.classes = classes}),
+            std::make_shared<hpo::text_classifier::TextModel>(hpo::libtorch::draw_encoder(config, "bench"),
+                                                         hpo::text_classifier::HeadShape{.classes = classes}),
             {{torch::randint(1, 8000, {batch_size, tokens}, torch::kLong)}, torch::randint(classes, {batch_size}, torch::kLong)},
             {.classes = classes, .vocabulary = 8000, .same_shapes = false}};
 }

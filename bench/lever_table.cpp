@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
                 hpo::TrainerJob job = plain(place / "texts.tsv");
                 job.metered_device = (place / "device").string();
                 all[i].pull(job);
-                text_classifier::TextClassifier trainer;
+                hpo::text_classifier::TextClassifier trainer;
                 const bench::Cost cost = bench::cost_of(trainer, job);
                 return std::vector{cost.last_epoch_computed, cost.peak_bytes};
             });

@@ -116,14 +116,14 @@ struct Data {
 template <class Work>
 [[nodiscard]] auto with_trainer(Family family, const Work& work) {
     if (family == Family::encoder) {
-        text_classifier::TextClassifier trainer;
+        hpo::text_classifier::TextClassifier trainer;
         return work(trainer);
     }
     if (family == Family::lstm) {
         adding_problem::AddingProblem trainer;
         return work(trainer);
     }
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     return work(trainer);
 }
 

@@ -46,7 +46,7 @@ hpo::TrainerJob job_of(const std::string& model, const std::string& device) {
 
 /// In a process of its own: prints one line of the table. `began`: when that process was asked for, on the steady clock.
 int measure(const std::string& model, const std::string& device, int repetitions, Clock::time_point began) {
-    text_classifier::TextClassifier trainer;
+    hpo::text_classifier::TextClassifier trainer;
     const hpo::TrainerJob job = job_of(model, device);
     bench::Silence silence;
     const hpo::PeakPrediction prediction = trainer.predict(job, hpo::PeakSource::dry_run, silence);

@@ -64,7 +64,7 @@ struct ImageCase {
     std::int64_t steps;
 
     [[nodiscard]] double through_plugin() const {
-        image_classifier::ImageClassifier trainer;
+        hpo::image_classifier::ImageClassifier trainer;
         hpo::TrainerJob job;
         job.params = {{"model.kind", kind}, {"model.channels", channels}, {"train.batch_size", batch}, {"optim.lr", 1e-3}};
         job.options = {{"epochs", std::int64_t{2}},
@@ -75,11 +75,11 @@ struct ImageCase {
         return bench::cost_of(trainer, job).last_epoch_seconds;
     }
     [[nodiscard]] double bare() const {
-        const auto set = image_classifier::read_images(images_folder, "train");
+        const auto set = hpo::image_classifier::read_images(images_folder, "train");
         std::vector<std::int64_t> chosen(static_cast<std::size_t>(steps * batch));
         std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
-        const auto all = image_classifier::image_batch(set, image_classifier::pixel_scale(set, chosen), chosen, torch::kCPU);
-        const auto model = image_classifier::make_model(kind, {.channels = channels});
+        const auto all = hpo::image_classifier::image_batch(set, hpo::image_classifier::pixel_scale(set, chosen), chosen, torch::kCPU);
+        const auto model = hpo::image_classifier::make_model(kind, {.channels = channels});
         return bare_epoch(*model, steps, [&](const torch::Tensor& indices) {
             return hpo::libtorch::Batch{{all.inputs[0].index_select(0, indices)}, all.targets.index_select(0, indices)};
         });
@@ -92,7 +92,7 @@ struct TextCase {
     std::int64_t steps;
 
     [[nodiscard]] double through_plugin() const {
-        text_classifier::TextClassifier trainer;
+        hpo::text_classifier::TextClassifier trainer;
         hpo::TrainerJob job;
         job.params = {{"train.batch_size", batch}, {"optim.lr", 1e-3}};
         job.options = {{"data", file.string()},
@@ -111,7 +111,7 @@ struct TextCase {
         hpo::text::WordCounts words;
         for (std::int64_t i = 0; i < set.train.size(); ++i) words.add(set.train.text(i));
         const auto tokenizer = words.tokenizer(8000);
-        const auto texts = text_classifier::encode(set.train, tokenizer, 64);
+        const auto texts = hpo::text_classifier::encode(set.train, tokenizer, 64);
         const hpo::text::EncoderConfig config{.vocabulary = static_cast<std::int64_t>(tokenizer.size()),
                                               .hidden = 128,
                                               .layers = 2,
@@ -119,10 +119,10 @@ struct TextCase {
                                               .intermediate = 512,
                                               .positions = 64,
                                               .pad = tokenizer.special().pad};
-        text_classifier::TextModel model{hpo::libtorch::draw_encoder(config, "bench"), {.classes = set.labels.size()}};
+        hpo::text_classifier::TextModel model{hpo::libtorch::draw_encoder(config, "bench"), {.classes = set.labels.size()}};
         return bare_epoch(model, steps, [&](const torch::Tensor& indices) {
             const std::vector<std::int64_t> chosen(indices.data_ptr<std::int64_t>(), indices.data_ptr<std::int64_t>() + indices.numel());
-            return text_classifier::text_batch(texts, chosen, tokenizer.special().pad, torch::kCPU);
+            return hpo::text_classifier::text_batch(texts, chosen, tokenizer.special().pad, torch::kCPU);
         });
     }
 };

@@ -16,7 +16,7 @@
 #include "hpo/failure/python_error.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 constexpr std::size_t longest_line = std::size_t{64} << 10U;
@@ -316,4 +316,4 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, std::optional<bool> 
     return outcome;
 }
 
-}  // namespace command
+}  // namespace hpo::command

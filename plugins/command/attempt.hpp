@@ -21,7 +21,7 @@
 #include "program_lines.hpp"
 #include "tree_memory.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// One run of a program: hears what it says, ends it if that is asked for, and tells how it went.
 class Attempt {
@@ -103,4 +103,4 @@ private:
     int signals_sent_ = 0;
 };
 
-}  // namespace command
+}  // namespace hpo::command

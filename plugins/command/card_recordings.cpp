@@ -32,7 +32,7 @@
 #include "hpo/worker/environment.hpp"
 #include "law_use.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 using Json = nlohmann::json;
@@ -330,4 +330,4 @@ hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::v
     return prediction;
 }
 
-}  // namespace command
+}  // namespace hpo::command

@@ -12,7 +12,7 @@
 #include "kept_program.hpp"
 #include "kept_recording.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// What the CUDA context of a program is taken to be: what the job tells of its device, or what is usual.
 [[nodiscard]] std::int64_t context_bytes_of(const hpo::TrainerJob& job);
@@ -82,4 +82,4 @@ private:
     std::map<std::string, std::size_t> fixed_;  ///< by family, the number that is part of the name of others in its place
 };
 
-}  // namespace command
+}  // namespace hpo::command

@@ -3,4 +3,4 @@
 
 #include "hpo/trainer/plugin.hpp"
 
-HPO_TRAINER_PLUGIN(command::CommandTrainer);
+HPO_TRAINER_PLUGIN(hpo::command::CommandTrainer);

@@ -16,7 +16,7 @@
 #include "hpo/store/json_text.hpp"
 #include "hpo/worker/environment.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -150,4 +150,4 @@ std::string missing_file(const std::vector<std::string>& words) {
     return {};
 }
 
-}  // namespace command
+}  // namespace hpo::command

@@ -8,7 +8,7 @@
 
 #include "hpo/trainer/trainer.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// The texts that may stand in a command line as {NAME}.
 using Placeholders = std::map<std::string, std::string, std::less<>>;
@@ -32,4 +32,4 @@ using Placeholders = std::map<std::string, std::string, std::less<>>;
 /// Julia, Node and Lua, and a file that stands behind options of one word.
 [[nodiscard]] std::string missing_file(const std::vector<std::string>& words);
 
-}  // namespace command
+}  // namespace hpo::command

@@ -23,7 +23,7 @@
 #include "memory_group.hpp"
 #include "torch_share.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 /// What the job holds as {"name": value}.
@@ -226,4 +226,4 @@ std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& jo
     return problems;
 }
 
-}  // namespace command
+}  // namespace hpo::command

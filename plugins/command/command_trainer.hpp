@@ -7,7 +7,7 @@
 #include "card_recordings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// Any program as a trainer. The option `arguments` is its command line. Each attempt starts the program anew. docs/any-command.md says
 /// what the program finds and what it may say.
@@ -26,4 +26,4 @@ private:
     CardRecordings recordings_;
 };
 
-}  // namespace command
+}  // namespace hpo::command

@@ -14,7 +14,7 @@
 #include "hpo/store/json_text.hpp"
 #include "hpo/worker/descriptor.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 using hpo::worker::Descriptor;
@@ -90,4 +90,4 @@ void request_fork(const std::string& socket_path, const hpo::worker::Environment
     }
 }
 
-}  // namespace command
+}  // namespace hpo::command

@@ -6,7 +6,7 @@
 
 #include "hpo/worker/environment.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// The ends of the pipes that a forked attempt gets, in the order in which they are sent.
 struct ForkPipes {
@@ -24,4 +24,4 @@ struct ForkPipes {
 /// byte (SCM_RIGHTS). Throws hpo::Error if nobody listens.
 void request_fork(const std::string& socket_path, const hpo::worker::Environment& environment, const ForkPipes& pipes);
 
-}  // namespace command
+}  // namespace hpo::command

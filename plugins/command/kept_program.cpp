@@ -22,7 +22,7 @@
 #include "pipes.hpp"
 #include "process_parent.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 using hpo::worker::Descriptor;
@@ -321,4 +321,4 @@ ProgramEnd KeptProgram::wait() {
     return end;
 }
 
-}  // namespace command
+}  // namespace hpo::command

@@ -12,7 +12,7 @@
 #include "hpo/worker/environment.hpp"
 #include "pipes.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// How a program ended.
 struct ProgramEnd {
@@ -84,4 +84,4 @@ private:
     pid_t program_ = -1;
 };
 
-}  // namespace command
+}  // namespace hpo::command

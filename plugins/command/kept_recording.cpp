@@ -10,7 +10,7 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/base/error.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 using Json = nlohmann::json;
@@ -76,4 +76,4 @@ std::optional<ProgramRecording> recording_of(const std::string& text) {
     }
 }
 
-}  // namespace command
+}  // namespace hpo::command

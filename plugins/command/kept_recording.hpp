@@ -8,7 +8,7 @@
 
 #include "hpo/allocator/allocation_trace.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// What a program took on a virtual card with some numbers.
 struct ProgramRecording {
@@ -27,4 +27,4 @@ struct ProgramRecording {
 /// Nullopt if the text is none of text_of.
 [[nodiscard]] std::optional<ProgramRecording> recording_of(const std::string& text);
 
-}  // namespace command
+}  // namespace hpo::command

@@ -11,7 +11,7 @@
 /// When recordings of a program on a virtual card are enough to foretell what it takes with other sizes
 /// (docs/measurements/program-laws.md).
 
-namespace command {
+namespace hpo::command {
 
 inline constexpr std::size_t usual_recordings = 6;  ///< of a family; more only if these leave a law in doubt
 inline constexpr std::size_t most_recordings = 12;
@@ -39,4 +39,4 @@ inline constexpr double little_error = 0.01;  ///< the share by which what was f
     return std::max(doubt, latest_error(law)) <= (law.recordings() < usual_recordings ? little_error : too_much);
 }
 
-}  // namespace command
+}  // namespace hpo::command

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace command {
+namespace hpo::command {
 
 /// Reads lines from a descriptor that does not block. A longer line than `most` comes in pieces, so a program that never ends a line costs
 /// no memory.
@@ -66,4 +66,4 @@ private:
     bool at_end_ = false;
 };
 
-}  // namespace command
+}  // namespace hpo::command

@@ -19,7 +19,7 @@
 #include "hpo/device/control_groups.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 constexpr std::string_view name_prefix = "hpo-";
@@ -114,4 +114,4 @@ bool MemoryGroup::has_killed() const {
     return hpo::worker::oom_kills_in(file).value_or(0) > 0;
 }
 
-}  // namespace command
+}  // namespace hpo::command

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace command {
+namespace hpo::command {
 
 /// A control group for the host memory of some processes and of all that they start. If they take more, the kernel ends one of them at
 /// once. The group is below this process's own one (version 1), or below the nearest one above it that can limit memory (version 2).
@@ -32,4 +32,4 @@ private:
     bool unified_ = false;  ///< version 2
 };
 
-}  // namespace command
+}  // namespace hpo::command

@@ -8,7 +8,7 @@
 
 #include "hpo/trainer/trainer.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// Passes a program's output on to the trial's log: its beginning as it comes, and its end once it has ended. What is between is left out,
 /// so a program that writes without end does not fill the disk.
@@ -90,4 +90,4 @@ private:
     std::size_t held_ = 0;  ///< bytes that were not passed on
 };
 
-}  // namespace command
+}  // namespace hpo::command

@@ -6,7 +6,7 @@
 
 #include "hpo/worker/descriptor.hpp"
 
-namespace command {
+namespace hpo::command {
 
 struct Pipe {
     hpo::worker::Descriptor read, write;
@@ -24,4 +24,4 @@ struct Pipes {
     Pipe life = Pipe::make();  ///< nobody writes to it; at its end the keeper ends all
 };
 
-}  // namespace command
+}  // namespace hpo::command

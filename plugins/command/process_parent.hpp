@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace command {
+namespace hpo::command {
 
 /// The parent of a process, from the text of /proc/PID/stat: "PID (NAME) STATE PARENT ...". NAME may hold anything. 0: unknown. Takes no
 /// memory.
@@ -21,4 +21,4 @@ namespace command {
     return parent;
 }
 
-}  // namespace command
+}  // namespace hpo::command

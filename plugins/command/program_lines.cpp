@@ -12,7 +12,7 @@
 #include "hpo/base/shown_text.hpp"
 #include "hpo/store/json_text.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 using hpo::store::Json;
@@ -137,4 +137,4 @@ ProgramLine parse_program_line(std::string_view line) {
     return said;
 }
 
-}  // namespace command
+}  // namespace hpo::command

@@ -12,7 +12,7 @@
 #include "hpo/core/memory_reading.hpp"
 #include "hpo/core/outcome.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// What one line of a program says. A line may say several things.
 struct ProgramLine {
@@ -38,4 +38,4 @@ inline constexpr std::string_view line_mark = "@hpo ";
 /// Reads a JSON object of at most 64 levels. Python's NaN and Infinity are numbers. Throws hpo::Error that says in one line what is wrong.
 [[nodiscard]] ProgramLine parse_program_line(std::string_view line);
 
-}  // namespace command
+}  // namespace hpo::command

@@ -20,7 +20,7 @@
 #include "hpo/worker/supervisor/process.hpp"
 #include "tree_memory.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 using hpo::allocator::LibTorchVersion;
@@ -101,4 +101,4 @@ void limit_torch(Environment& environment, const std::vector<std::string>& words
                               settings_with(environment, std::string{key} + ":" + std::string{digits.data(), end}));
 }
 
-}  // namespace command
+}  // namespace hpo::command

@@ -8,7 +8,7 @@
 
 #include "hpo/worker/environment.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// An amount of memory of a card.
 struct CardShare {
@@ -32,4 +32,4 @@ void limit_torch(hpo::worker::Environment& environment, const std::vector<std::s
 /// True for "python3", "/usr/bin/python3.11" and the like.
 [[nodiscard]] bool is_python(const std::string& program);
 
-}  // namespace command
+}  // namespace hpo::command

@@ -18,7 +18,7 @@
 #include "hpo/worker/supervisor/device_now.hpp"
 #include "process_parent.hpp"
 
-namespace command {
+namespace hpo::command {
 namespace {
 
 std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
@@ -145,4 +145,4 @@ std::optional<TreeMemory::Look> TreeMemory::now() {
     return look;
 }
 
-}  // namespace command
+}  // namespace hpo::command

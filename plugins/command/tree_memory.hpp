@@ -11,7 +11,7 @@
 #include "hpo/device/nvidia_device.hpp"
 #include "hpo/worker/environment.hpp"
 
-namespace command {
+namespace hpo::command {
 
 /// The process and all its descendants. A descendant whose parent ended counts, because the keeper of a program adopts it.
 [[nodiscard]] std::vector<pid_t> process_tree(pid_t root);
@@ -57,4 +57,4 @@ private:
     std::optional<hpo::device::NvidiaDevice> card_;
 };
 
-}  // namespace command
+}  // namespace hpo::command

@@ -7,7 +7,7 @@
 
 #include "hpo/core/seed.hpp"
 
-namespace image_classifier {
+namespace hpo::image_classifier {
 
 /// How training images are changed at random. They are shifted, with background moving in, and mirrored left to right.
 struct Augmentation {
@@ -39,4 +39,4 @@ inline void augment(std::span<float> image, std::int64_t width, float background
     }
 }
 
-}  // namespace image_classifier
+}  // namespace hpo::image_classifier

@@ -9,7 +9,7 @@
 
 #include "hpo/dataset/input_file.hpp"
 
-namespace image_classifier {
+namespace hpo::image_classifier {
 
 /// An array of bytes from a file in the IDX format of the MNIST data sets.
 struct IdxArray {
@@ -53,4 +53,4 @@ struct IdxArray {
     return array;
 }
 
-}  // namespace image_classifier
+}  // namespace hpo::image_classifier

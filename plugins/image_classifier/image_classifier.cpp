@@ -3,4 +3,4 @@
 
 #include "hpo/trainer/plugin.hpp"
 
-HPO_TRAINER_PLUGIN(image_classifier::ImageClassifier);
+HPO_TRAINER_PLUGIN(hpo::image_classifier::ImageClassifier);

@@ -11,7 +11,7 @@
 #include "hpo/torch/torch_trainer.hpp"
 #include "image_task.hpp"
 
-namespace image_classifier {
+namespace hpo::image_classifier {
 
 /// Classifies grey images with an MLP, a small CNN or a ResNet. Reads data sets in MNIST's format.
 class ImageClassifier final : public hpo::libtorch::TorchTrainer {
@@ -100,4 +100,4 @@ private:
     Key key_;
 };
 
-}  // namespace image_classifier
+}  // namespace hpo::image_classifier

@@ -19,7 +19,7 @@
 #include "hpo/dataset/sha256.hpp"
 #include "idx_reader.hpp"
 
-namespace image_classifier {
+namespace hpo::image_classifier {
 
 /// Grey images with labels, as bytes in host memory. No device's meter counts them.
 struct ImageSet {
@@ -118,4 +118,4 @@ struct PixelScale {
     return {mean, deviation > 1e-6 ? deviation : 1};
 }
 
-}  // namespace image_classifier
+}  // namespace hpo::image_classifier

@@ -14,14 +14,14 @@
 namespace hpo {
 
 template <>
-struct JsonMembers<image_classifier::PixelScale> {
-    using R = image_classifier::PixelScale;
+struct JsonMembers<hpo::image_classifier::PixelScale> {
+    using R = hpo::image_classifier::PixelScale;
     static constexpr std::tuple list{JsonMember{"mean", &R::mean}, JsonMember{"deviation", &R::deviation}};
 };
 
 }  // namespace hpo
 
-namespace image_classifier {
+namespace hpo::image_classifier {
 
 /// The file of a saved model that holds the scale of its training pixels. Other images are scaled in the same way.
 inline constexpr const char* scale_file = "pixel_scale.json";
@@ -45,4 +45,4 @@ inline void write_scale(const PixelScale& scale, const std::filesystem::path& fo
     return scale;
 }
 
-}  // namespace image_classifier
+}  // namespace hpo::image_classifier

@@ -24,7 +24,7 @@
 #include "image_scale.hpp"
 #include "models.hpp"
 
-namespace image_classifier {
+namespace hpo::image_classifier {
 
 /// A folder's training images, their split, and the scale of the training pixels.
 struct PreparedImages {
@@ -155,4 +155,4 @@ private:
     std::vector<std::string> parts_;  ///< of the model that was built last
 };
 
-}  // namespace image_classifier
+}  // namespace hpo::image_classifier

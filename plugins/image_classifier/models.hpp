@@ -17,7 +17,7 @@
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training/checkpointing.hpp"
 
-namespace image_classifier {
+namespace hpo::image_classifier {
 
 using torch::Tensor;
 
@@ -231,4 +231,4 @@ public:
     return std::make_shared<ResNet>(shape);
 }
 
-}  // namespace image_classifier
+}  // namespace hpo::image_classifier

@@ -12,7 +12,7 @@
 #include "hpo/trainer/settings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-namespace text_classifier {
+namespace hpo::text_classifier {
 
 /// The source of an attempt's encoder.
 struct ModelSource {
@@ -71,4 +71,4 @@ namespace detail {
     return detail::named_model(settings, job.shapes_only);
 }
 
-}  // namespace text_classifier
+}  // namespace hpo::text_classifier

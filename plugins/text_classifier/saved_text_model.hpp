@@ -12,7 +12,7 @@
 #include "hpo/trainer/json_codec.hpp"
 #include "text_data.hpp"
 
-namespace text_classifier {
+namespace hpo::text_classifier {
 
 /// The file of a saved model that holds the names of its classes, in the order of its logits.
 inline constexpr const char* labels_file = "labels.json";
@@ -37,4 +37,4 @@ inline void write_text_model(const PreparedTexts& texts, const hpo::text::Encode
     return {hpo::decoded<std::vector<std::string>>(document["labels"], file.string() + ": labels"), file.string()};
 }
 
-}  // namespace text_classifier
+}  // namespace hpo::text_classifier

@@ -12,7 +12,7 @@
 #include "hpo/torch/training/plan.hpp"
 #include "text_data.hpp"
 
-namespace text_classifier {
+namespace hpo::text_classifier {
 
 /// `count` texts of the full length. The last is one token shorter, so that the batch has padding and a mask.
 [[nodiscard]] inline EncodedTexts full_texts(std::int64_t count, std::size_t length) {
@@ -37,4 +37,4 @@ namespace text_classifier {
     return std::make_shared<const PreparedTexts>(std::move(texts));
 }
 
-}  // namespace text_classifier
+}  // namespace hpo::text_classifier

@@ -3,4 +3,4 @@
 
 #include "hpo/trainer/plugin.hpp"
 
-HPO_TRAINER_PLUGIN(text_classifier::TextClassifier);
+HPO_TRAINER_PLUGIN(hpo::text_classifier::TextClassifier);

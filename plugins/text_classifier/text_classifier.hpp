@@ -22,7 +22,7 @@
 #include "stand_in_texts.hpp"
 #include "text_task.hpp"
 
-namespace text_classifier {
+namespace hpo::text_classifier {
 
 /// Classifies texts with a BERT, RoBERTa or DeBERTa-v3 encoder. It is a published one from its model folder, or an untrained BERT of any
 /// size.
@@ -247,4 +247,4 @@ private:
     TextsKey texts_key_;
 };
 
-}  // namespace text_classifier
+}  // namespace hpo::text_classifier

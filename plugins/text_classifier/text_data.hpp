@@ -17,7 +17,7 @@
 #include "hpo/text/tokenizer.hpp"
 #include "hpo/torch/task.hpp"
 
-namespace text_classifier {
+namespace hpo::text_classifier {
 
 using torch::Tensor;
 
@@ -80,4 +80,4 @@ struct PreparedTexts {
     std::string stand_in;                    ///< says what stands in for the texts; empty if they are real
 };
 
-}  // namespace text_classifier
+}  // namespace hpo::text_classifier

@@ -11,7 +11,7 @@
 #include "hpo/torch/encoder/read_encoder.hpp"
 #include "hpo/torch/task.hpp"
 
-namespace text_classifier {
+namespace hpo::text_classifier {
 
 using torch::Tensor;
 
@@ -65,4 +65,4 @@ private:
     torch::nn::Sequential head_{nullptr};
 };
 
-}  // namespace text_classifier
+}  // namespace hpo::text_classifier

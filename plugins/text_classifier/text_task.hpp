@@ -22,7 +22,7 @@
 #include "text_data.hpp"
 #include "text_model.hpp"
 
-namespace text_classifier {
+namespace hpo::text_classifier {
 
 /// One attempt at classifying texts.
 class TextTask final : public hpo::libtorch::Task {
@@ -109,4 +109,4 @@ private:
     std::vector<std::string> parts_;  ///< of the model that was built last
 };
 
-}  // namespace text_classifier
+}  // namespace hpo::text_classifier

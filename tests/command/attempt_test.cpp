@@ -71,7 +71,7 @@ hpo::TrainerJob job_of(const std::vector<std::string>& words, hpo::Values params
     return job;
 }
 
-hpo::AttemptOutcome run(const hpo::TrainerJob& job, Listener& listener) { return command::CommandTrainer{}.run(job, listener); }
+hpo::AttemptOutcome run(const hpo::TrainerJob& job, Listener& listener) { return hpo::command::CommandTrainer{}.run(job, listener); }
 
 hpo::TrainerJob shell(const std::string& script, hpo::Values params = {}) { return job_of({"sh", "-c", script, "sh"}, std::move(params)); }
 
@@ -461,7 +461,7 @@ TEST_CASE("a program with a hard limit is in a control group, and the failure sa
                        "b = b'x' * (400 << 20); print('@hpo {\"value\": 1}')"});
     job.options["hard_limit"] = true;
     job.plan.cap_bytes = std::int64_t{100} << 20;
-    if (!command::CommandTrainer{}.check(job).empty()) {
+    if (!hpo::command::CommandTrainer{}.check(job).empty()) {
         WARN("skipped: this user may not limit a process by a control group");
         return;
     }
@@ -518,7 +518,7 @@ print("@hpo {\"value\": 1}"))",
 }
 
 TEST_CASE("the check of a command names a missing program and unknown placeholders, and starts nothing") {
-    command::CommandTrainer trainer;
+    hpo::command::CommandTrainer trainer;
     CHECK(trainer.check(job_of({"python3", "{x}"}, {{"x", 1.0}})).empty());
     CHECK(trainer.check(job_of({"sh", "-c", "touch /nowhere/at-all"})).empty());
     const auto named = trainer.check(job_of({"python3", "--lr={lr}"}, {{"optim.lr", 1.0}}));
@@ -548,7 +548,7 @@ print("@hpo {\"value\": 1}"))",
     const auto outcome = run(job, listener);
     INFO(listener.text);
     CHECK(outcome.kind == OutcomeKind::complete);
-    command::CommandTrainer trainer;
+    hpo::command::CommandTrainer trainer;
     CHECK(trainer.check(job).empty());
     job.options["batch"] = "train.batch";
     REQUIRE(trainer.check(job).size() == 1);

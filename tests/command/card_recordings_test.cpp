@@ -84,7 +84,7 @@ private:
     TemporaryDirectory folder_;
 };
 
-hpo::PeakPrediction predict(command::CardRecordings& recordings, hpo::Progress& progress, std::int64_t batch,
+hpo::PeakPrediction predict(hpo::command::CardRecordings& recordings, hpo::Progress& progress, std::int64_t batch,
                             const std::string& kind = "a") {
     hpo::TrainerJob job;
     job.params = {{"batch", batch}, {"kind", kind}};
@@ -101,7 +101,7 @@ constexpr std::int64_t mib = 1 << 20;
 TEST_CASE("a program is recorded until its recordings foretell the next ones") {
     const Recorder recorder;
     Keeper keeper;
-    command::CardRecordings recordings;
+    hpo::command::CardRecordings recordings;
     for (const std::int64_t batch : {8, 40, 16, 32, 24, 48}) {
         const hpo::PeakPrediction told = predict(recordings, keeper, batch);
         CHECK(told.requested_bytes == (64 + batch + 32) * mib);
@@ -117,12 +117,12 @@ TEST_CASE("a program is recorded until its recordings foretell the next ones") {
 }
 
 TEST_CASE("more sizes need more recordings, since a few may agree by chance") {
-    CHECK(command::least_recordings(1) == 4);
-    CHECK(command::least_recordings(3) == 6);
-    CHECK(command::least_recordings(8) == 6);
+    CHECK(hpo::command::least_recordings(1) == 4);
+    CHECK(hpo::command::least_recordings(3) == 6);
+    CHECK(hpo::command::least_recordings(8) == 6);
     const Recorder recorder;
     Keeper keeper;
-    command::CardRecordings recordings;
+    hpo::command::CardRecordings recordings;
     hpo::TrainerJob job;
     job.plan.device = "cuda:0";
     job.cuda_context_bytes = 0;
@@ -137,30 +137,30 @@ TEST_CASE("more sizes need more recordings, since a few may agree by chance") {
 TEST_CASE("a later run uses recordings of an earlier one once it saw that the program is the same") {
     Recorder recorder;
     Keeper keeper;
-    command::CardRecordings first;
+    hpo::command::CardRecordings first;
     for (const std::int64_t batch : {8, 40, 16, 32}) predict(first, keeper, batch);
     REQUIRE(recorder.recorded() == "8\n40\n16\n32\n");
 
     SECTION("it is the same") {
-        command::CardRecordings later;
+        hpo::command::CardRecordings later;
         predict(later, keeper, 12);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n");
         const hpo::PeakPrediction told = predict(later, keeper, 48);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n");
         CHECK(told.requested_bytes == (64 + 48 + 32) * mib);
         CHECK(told.remark.starts_with("from 5 recordings of the program on a virtual card, 4 of them of an earlier run"));
-        command::CardRecordings third;  // a recording that was seen before tells as well that it is the same
+        hpo::command::CardRecordings third;  // a recording that was seen before tells as well that it is the same
         predict(third, keeper, 12);
         predict(third, keeper, 48);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n12\n");
     }
     SECTION("it was changed") {
         recorder.takes(3);
-        command::CardRecordings later;
+        hpo::command::CardRecordings later;
         for (const std::int64_t batch : {12, 40, 16, 32, 48})
             CHECK(predict(later, keeper, batch).requested_bytes == (64 + 3 * batch + 32) * mib);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n40\n16\n32\n");
-        command::CardRecordings third;  // it recalls none of the first run
+        hpo::command::CardRecordings third;  // it recalls none of the first run
         predict(third, keeper, 24);
         CHECK(predict(third, keeper, 48).requested_bytes == (64 + 3 * 48 + 32) * mib);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n40\n16\n32\n24\n");
@@ -168,21 +168,21 @@ TEST_CASE("a later run uses recordings of an earlier one once it saw that the pr
     SECTION("it takes more beside PyTorch") {
         recorder.tells(
             R"({"torch": "2.11.0", "conf": "", "beside_bytes": 2147483648, "unknown": "", "failed": false, "notes": ["a library"]})");
-        command::CardRecordings later;
+        hpo::command::CardRecordings later;
         CHECK(predict(later, keeper, 8).need > 2048 * mib);
         CHECK(predict(later, keeper, 48).need > 2048 * mib);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n8\n48\n");
     }
     SECTION("it runs on another version of PyTorch") {
         recorder.tells(R"({"torch": "2.10.0", "conf": "", "beside_bytes": 0, "unknown": "", "failed": false, "notes": []})");
-        command::CardRecordings later;
+        hpo::command::CardRecordings later;
         predict(later, keeper, 12);
         predict(later, keeper, 48);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n48\n");
     }
     SECTION("what is kept is damaged") {
         for (auto& [key, text] : keeper.kept) text.erase(text.size() / 2, 1);
-        command::CardRecordings later;
+        hpo::command::CardRecordings later;
         predict(later, keeper, 12);
         predict(later, keeper, 48);
         CHECK(recorder.recorded() == "8\n40\n16\n32\n12\n48\n");
@@ -192,7 +192,7 @@ TEST_CASE("a later run uses recordings of an earlier one once it saw that the pr
 TEST_CASE("each number of layers has recordings of its own, once it is seen that it changes the number of blocks") {
     Recorder recorder;
     Keeper keeper;
-    const auto need_of = [&](command::CardRecordings& recordings, std::int64_t batch, std::int64_t layers) {
+    const auto need_of = [&](hpo::command::CardRecordings& recordings, std::int64_t batch, std::int64_t layers) {
         hpo::TrainerJob job;
         job.params = {{"batch", batch}, {"layers", layers}};
         job.plan.device = "cuda:0";
@@ -200,12 +200,12 @@ TEST_CASE("each number of layers has recordings of its own, once it is seen that
         recorder.takes(1, static_cast<int>(layers));
         return recordings.predict(job, {.words = {"train", std::to_string(batch)}, .environment = {}}, keeper).requested_bytes / mib;
     };
-    command::CardRecordings recordings;
+    hpo::command::CardRecordings recordings;
     for (const auto& [batch, layers] :
          std::vector<std::pair<int, int>>{{8, 2}, {40, 12}, {16, 2}, {24, 12}, {32, 2}, {20, 2}, {48, 2}, {36, 12}, {10, 12}, {48, 12}})
         CHECK(need_of(recordings, batch, layers) == 64 + layers * batch + 32);
     CHECK(recorder.recorded() == "8\n40\n16\n24\n32\n20\n36\n10\n");
-    command::CardRecordings later;
+    hpo::command::CardRecordings later;
     for (const auto& [batch, layers] : std::vector<std::pair<int, int>>{{12, 2}, {48, 2}, {12, 12}, {30, 12}})
         CHECK(need_of(later, batch, layers) == 64 + layers * batch + 32);
     CHECK(recorder.recorded() == "8\n40\n16\n24\n32\n20\n36\n10\n12\n12\n");
@@ -214,7 +214,7 @@ TEST_CASE("each number of layers has recordings of its own, once it is seen that
 TEST_CASE("a program that cannot be recorded is not recorded again and again") {
     Recorder recorder;
     Keeper keeper;
-    command::CardRecordings recordings;
+    hpo::command::CardRecordings recordings;
     recorder.tells(R"({"error": "it has no PyTorch"})");
     for (int i = 0; i < 4; ++i) CHECK_THROWS_WITH(predict(recordings, keeper, 8 + i), Contains("it has no PyTorch"));
     CHECK(recorder.recorded() == "8\n9\n");
@@ -222,13 +222,13 @@ TEST_CASE("a program that cannot be recorded is not recorded again and again") {
 }
 
 TEST_CASE("a recording is kept as text") {
-    command::ProgramRecording recording{
+    hpo::command::ProgramRecording recording{
         .series = 7, .numbers = {8, 0.5}, .torch = "2.11.0", .conf = "backend:native", .beside_bytes = 3, .notes = {"a \"note\""}};
     recording.trace = training(8, 1);
-    CHECK_FALSE(command::recording_of(command::text_of(recording))->error);
+    CHECK_FALSE(hpo::command::recording_of(hpo::command::text_of(recording))->error);
     recording.error = 0.25;
-    const std::string text = command::text_of(recording);
-    const auto again = command::recording_of(text);
+    const std::string text = hpo::command::text_of(recording);
+    const auto again = hpo::command::recording_of(text);
     REQUIRE(again);
     CHECK(again->series == 7);
     CHECK(again->numbers == recording.numbers);
@@ -239,5 +239,5 @@ TEST_CASE("a recording is kept as text") {
     CHECK(again->error == recording.error);
     CHECK(again->trace == recording.trace);
     for (const std::string& bad : {std::string{}, std::string{"{}"}, text.substr(0, text.size() - 1), std::string{"[1]"}})
-        CHECK_FALSE(command::recording_of(bad));
+        CHECK_FALSE(hpo::command::recording_of(bad));
 }

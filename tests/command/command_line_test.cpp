@@ -6,11 +6,11 @@
 #include "support/catch.hpp"
 
 using Catch::Contains;
-using command::filled;
+using hpo::command::filled;
 using Words = std::vector<std::string>;
 
 TEST_CASE("a file that an interpreter is to run is missed only where it is known to be one") {
-    const auto missing = [](std::vector<std::string> words) { return command::missing_file(words); };
+    const auto missing = [](std::vector<std::string> words) { return hpo::command::missing_file(words); };
     CHECK(missing({"python3", "nosuch.py", "--lr", "1"}) == "nosuch.py");
     CHECK(missing({"/usr/bin/python3.11", "-u", "a/nosuch.py"}) == "a/nosuch.py");
     CHECK(missing({"bash", "nosuch.sh"}) == "nosuch.sh");
@@ -29,15 +29,15 @@ TEST_CASE("a file that an interpreter is to run is missed only where it is known
 }
 
 TEST_CASE("the words of a command line are a JSON list of texts") {
-    CHECK(command::words_of(R"(["python3", "a b", "{x}", ""])") == Words{"python3", "a b", "{x}", ""});
+    CHECK(hpo::command::words_of(R"(["python3", "a b", "{x}", ""])") == Words{"python3", "a b", "{x}", ""});
     for (const char* wrong : {"", "python3 train.py", "{}", "[]", "[\"\"]", "[1]", "[[\"a\"]]", R"(["a\u0000b"])"}) {
         INFO(wrong);
-        CHECK_THROWS_WITH(command::words_of(wrong), Contains("option 'arguments': got ") && Contains("a JSON list of the program"));
+        CHECK_THROWS_WITH(hpo::command::words_of(wrong), Contains("option 'arguments': got ") && Contains("a JSON list of the program"));
     }
 }
 
 TEST_CASE("a name in braces is replaced, and all other braces stay") {
-    const command::Placeholders known{{"x", "1.5"}, {"optim.lr", "0.1"}, {"text", "{x} {{ }} $(y)"}};
+    const hpo::command::Placeholders known{{"x", "1.5"}, {"optim.lr", "0.1"}, {"text", "{x} {{ }} $(y)"}};
     CHECK(filled("--x={x}", known) == "--x=1.5");
     CHECK(filled("{optim.lr}{x}", known) == "0.11.5");
     CHECK(filled("{text}", known) == "{x} {{ }} $(y)");  // what is put in is not looked at again
@@ -49,7 +49,7 @@ TEST_CASE("a name in braces is replaced, and all other braces stay") {
     CHECK_THROWS_WITH(filled("--lr={optim.lrr}", known),
                       Contains("command line: '--lr={optim.lrr}': unknown placeholder 'optim.lrr'") && Contains("did you mean 'optim.lr'"));
     CHECK_THROWS_WITH(filled("{zero}", {{"zero", std::string(1, '\0')}}), Contains("a zero byte"));
-    CHECK(command::names_in({"a", "{x}{optim.lr}", "{x} {{y}} {1}"}) == Words{"x", "optim.lr"});
+    CHECK(hpo::command::names_in({"a", "{x}{optim.lr}", "{x} {{y}} {1}"}) == Words{"x", "optim.lr"});
 }
 
 TEST_CASE("a command line can hold the trial's parameters and its plan") {
@@ -61,15 +61,15 @@ TEST_CASE("a command line can hold the trial's parameters and its plan") {
     job.plan.effective_batch = 64;
     job.plan.micro_batch = 24;
     job.plan.device = "cuda:3";
-    const auto known = command::placeholders_of(job);
+    const auto known = hpo::command::placeholders_of(job);
     CHECK(filled("{lr} {layers} {bias} {kind}", known) == "1e-05 3 true a b");
     CHECK(filled("{plan.micro_batch} {plan.accumulation_steps} {plan.effective_batch} {plan.precision}", known) == "24 3 64 fp32");
     CHECK(filled("{plan.device}", known) == "cuda:0");  // a worker sees only its device
     CHECK(filled("{study} {attempt} [{resume_step}]", known) == "s 2 []");
     CHECK(filled("{trial}", known) == "mine");
-    CHECK_FALSE(command::placeholders_of({}).contains("plan.micro_batch"));
+    CHECK_FALSE(hpo::command::placeholders_of({}).contains("plan.micro_batch"));
     for (const double exact : {0.1234561668536002, 8.833841612651114e+19, 0.1, -0.0, 5e-324}) {
         job.params.insert_or_assign("lr", exact);
-        CHECK(std::strtod(filled("{lr}", command::placeholders_of(job)).c_str(), nullptr) == exact);
+        CHECK(std::strtod(filled("{lr}", hpo::command::placeholders_of(job)).c_str(), nullptr) == exact);
     }
 }

@@ -15,7 +15,7 @@ namespace {
 
 /// Ends `words`, waits for `late` after that, and returns how long the program is said to have been gone.
 double idle_seconds_of(std::vector<std::string> words, std::chrono::milliseconds late) {
-    command::KeptProgram program{{.words = std::move(words), .environment = hpo::worker::inherited_environment()}};
+    hpo::command::KeptProgram program{{.words = std::move(words), .environment = hpo::worker::inherited_environment()}};
     pollfd ended{program.ended(), POLLIN, 0};
     constexpr int most_milliseconds = 60'000;
     REQUIRE(::poll(&ended, 1, most_milliseconds) == 1);
@@ -34,11 +34,11 @@ TEST_CASE("the time that passes after a program's end is none of its own", "[com
 }
 
 TEST_CASE("a program that is ended from outside was not idle before", "[command]") {
-    command::KeptProgram program{{.words = {"sleep", "60"}, .environment = hpo::worker::inherited_environment()}};
+    hpo::command::KeptProgram program{{.words = {"sleep", "60"}, .environment = hpo::worker::inherited_environment()}};
     std::this_thread::sleep_for(std::chrono::milliseconds{300});
     const auto before = std::chrono::steady_clock::now();
     program.signal(SIGKILL);
-    const command::ProgramEnd end = program.wait();
+    const hpo::command::ProgramEnd end = program.wait();
     const std::chrono::duration<double> since = std::chrono::steady_clock::now() - before;
     CHECK(end.signal == SIGKILL);
     CHECK(end.idle_seconds <= since.count());

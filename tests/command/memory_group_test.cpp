@@ -19,7 +19,7 @@
 #include "support/temporary_directory.hpp"
 
 using Catch::Contains;
-using command::MemoryGroup;
+using hpo::command::MemoryGroup;
 using hpo::tests::TemporaryDirectory;
 
 namespace {
@@ -151,7 +151,7 @@ TEST_CASE("where no group can be made, a trainer that is asked for one says so b
     CHECK_THROWS_WITH((MemoryGroup{1000, machine.root()}), Contains("no control group above this process can limit memory; expected root"));
     hpo::TrainerJob job;
     job.options = {{"arguments", R"(["true"])"}, {"hard_limit", true}};
-    const auto problems = command::CommandTrainer{}.check(job);
+    const auto problems = hpo::command::CommandTrainer{}.check(job);
     if (can_limit()) CHECK(problems.empty());
     else CHECK(problems.at(0).where == "hard_limit");
 }

@@ -10,15 +10,15 @@
 #include "support/catch.hpp"
 
 using Catch::Contains;
-using command::parse_program_line;
+using hpo::command::parse_program_line;
 
 TEST_CASE("a line may tell constraints, which are numbers") {
-    const auto said = command::parse_program_line(R"({"constraint": {"latency": 0.25, "size": -Infinity, "text": "1.5"}})");
+    const auto said = hpo::command::parse_program_line(R"({"constraint": {"latency": 0.25, "size": -Infinity, "text": "1.5"}})");
     using Told = std::vector<std::pair<std::string, double>>;
     CHECK(said.constraints == Told{{"latency", 0.25}, {"size", -HUGE_VAL}, {"text", 1.5}});
-    CHECK_THROWS_WITH(command::parse_program_line(R"({"constraint": 1})"), Catch::Contains("constraint: got no object"));
-    CHECK_THROWS_WITH(command::parse_program_line(R"({"constraint": {"c": null}})"), Catch::Contains("c") && Catch::Contains("a number"));
-    CHECK_THROWS_WITH(command::parse_program_line(R"({"constraint": {"c": NaN}})"), Catch::Contains("NaN") && Catch::Contains("violation"));
+    CHECK_THROWS_WITH(hpo::command::parse_program_line(R"({"constraint": 1})"), Catch::Contains("constraint: got no object"));
+    CHECK_THROWS_WITH(hpo::command::parse_program_line(R"({"constraint": {"c": null}})"), Catch::Contains("c") && Catch::Contains("a number"));
+    CHECK_THROWS_WITH(hpo::command::parse_program_line(R"({"constraint": {"c": NaN}})"), Catch::Contains("NaN") && Catch::Contains("violation"));
 }
 
 TEST_CASE("a program's line says a report, values, attributes or memory") {

@@ -14,7 +14,7 @@
 #include "support/catch.hpp"
 #include "support/filled_memory.hpp"
 
-using command::TreeMemory;
+using hpo::command::TreeMemory;
 using hpo::tests::filled_memory;
 
 namespace {
@@ -45,7 +45,7 @@ public:
     KeptCopy(const KeptCopy&) = delete;
     KeptCopy& operator=(const KeptCopy&) = delete;
     ~KeptCopy() {
-        std::vector<pid_t> tree = command::process_tree(keeper_);
+        std::vector<pid_t> tree = hpo::command::process_tree(keeper_);
         for (const pid_t pid : tree) ::kill(pid, SIGKILL);
         ::waitpid(keeper_, nullptr, 0);
     }

@@ -14,7 +14,7 @@
 #include "torch/prediction/virtual_card.hpp"
 
 TEST_CASE("a GPU is measured: it counts, copies, multiplies, adds, refuses and gives back") {
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     hpo::TrainerJob job;
     job.plan.device = "cuda:0";
     hpo::libtorch::Silence silence;
@@ -40,6 +40,6 @@ TEST_CASE("a study for a GPU is checked with a real step, and on a virtual card 
     job.params = {{"model.kind", std::string{"mlp"}}, {"train.batch_size", std::int64_t{16}}};
     job.options = {{"data", place.path().string()}, {"train_examples", std::int64_t{100}}, {"validation_examples", std::int64_t{50}}};
     job.plan.device = "cuda:0";
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     for (const hpo::TrainerProblem& problem : trainer.check(job)) FAIL_CHECK(problem.where << ": " << problem.what);
 }

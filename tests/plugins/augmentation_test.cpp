@@ -7,14 +7,14 @@
 
 #include "support/catch.hpp"
 
-using image_classifier::Augmentation;
+using hpo::image_classifier::Augmentation;
 
 namespace {
 
 /// Two rows of three pixels, after this augmentation; -1 is the background.
 std::vector<float> augmented(const Augmentation& augmentation, std::uint64_t seed) {
     std::vector<float> image{1, 2, 3, 4, 5, 6};
-    image_classifier::augment(image, 3, -1, augmentation, hpo::Rng{seed});
+    hpo::image_classifier::augment(image, 3, -1, augmentation, hpo::Rng{seed});
     return image;
 }
 

@@ -13,7 +13,7 @@
 #include "image_classifier/image_data.hpp"
 #include "support/catch.hpp"
 
-using namespace image_classifier;
+using namespace hpo::image_classifier;
 
 namespace {
 

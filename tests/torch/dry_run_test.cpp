@@ -120,13 +120,13 @@ struct Case {
 
 TEST_CASE("a prediction takes nothing of the device that the latest attempt had, nor its cap") {
     hpo::libtorch::MeteredAllocator::instance().set_cap(100);
-    image_classifier::ImageClassifier images;
+    hpo::image_classifier::ImageClassifier images;
     CHECK(predicted(images, image_job("mlp")).need > 100);
     CHECK_FALSE(hpo::libtorch::MeteredAllocator::instance().reading().limit);
 }
 
 TEST_CASE("a dry run predicts the peak of linear layers under every lever, to the last few bytes") {
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     const std::vector<Case> cases{
         {"plain", [](TrainerJob&) {}},
         {"a short micro-batch and a short step", [](TrainerJob& job) { job.plan.micro_batch = 12; }},
@@ -190,7 +190,7 @@ TEST_CASE("a dry run predicts the peak of linear layers under every lever, to th
 
 TEST_CASE("a dry run predicts the peak of an encoder under every lever") {
     const TemporaryDirectory place;
-    text_classifier::TextClassifier trainer;
+    hpo::text_classifier::TextClassifier trainer;
     const std::vector<Case> cases{
         {"plain", [](TrainerJob&) {}},
         {"micro-batch", [](TrainerJob& job) { job.plan.micro_batch = 5; }},
@@ -214,7 +214,7 @@ TEST_CASE("a dry run predicts the peak of an encoder under every lever") {
 
 TEST_CASE("a dry run of texts of several lengths is an upper bound and says so, one of texts that are as long is exact") {
     const TemporaryDirectory place;
-    text_classifier::TextClassifier trainer;
+    hpo::text_classifier::TextClassifier trainer;
     TrainerJob job = text_job(place.path());
     const auto texts_of = [&](const char* name, const std::function<int(int)>& words_of) {
         job.options["data"] = place.file(name);
@@ -249,7 +249,7 @@ TEST_CASE("a dry run of texts of several lengths is an upper bound and says so, 
 }
 
 TEST_CASE("a dry run knows most of what oneDNN makes on the way of a convolution") {
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     for (const char* kind : {"cnn", "resnet"}) {
         for (const char* norm : {"group", "batch"}) {
             CAPTURE(kind, norm);
@@ -269,7 +269,7 @@ TEST_CASE("a convolution in bf16 is predicted where oneDNN computes it, and left
         CHECK((onednn_has_it || __builtin_cpu_supports("avx512bw") == 0));
 #endif
     }
-    image_classifier::ImageClassifier images;
+    hpo::image_classifier::ImageClassifier images;
     points::Recorder nobody;
     for (const char* kind : {"cnn", "resnet"}) {
         CAPTURE(kind);
@@ -291,7 +291,7 @@ TEST_CASE("a convolution in bf16 is predicted where oneDNN computes it, and left
 }
 
 TEST_CASE("a dry run of what no machine has costs no memory and touches no device") {
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     TrainerJob job = image_job("mlp");
     job.params["model.width"] = std::int64_t{65536};
     job.params["model.depth"] = std::int64_t{32};
@@ -305,7 +305,7 @@ TEST_CASE("a dry run of what no machine has costs no memory and touches no devic
 }
 
 TEST_CASE("a dry run leaves LibTorch as it was") {
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     const PeakPrediction first = predicted(trainer, image_job("cnn"));
     CHECK(predicted(trainer, image_job("cnn")) == first);
     CHECK(torch::empty({3}).device().is_cpu());
@@ -464,7 +464,7 @@ TEST_CASE("errors of predictions say in which phase they came") {
 }
 
 TEST_CASE("a probe predicts the peak from small real steps, with a share that it may be off") {
-    image_classifier::ImageClassifier images;
+    hpo::image_classifier::ImageClassifier images;
     points::Recorder nobody;
     for (const char* kind : {"mlp", "cnn"}) {
         CAPTURE(kind);
@@ -487,7 +487,7 @@ TEST_CASE("a probe predicts the peak from small real steps, with a share that it
 }
 
 TEST_CASE("a probe of a training of one single step has no optimizer's state at its peak") {
-    image_classifier::ImageClassifier images;
+    hpo::image_classifier::ImageClassifier images;
     points::Recorder nobody;
     const auto one_step = [](const char* kind, std::int64_t epochs) {
         TrainerJob job = image_job(kind);
@@ -504,7 +504,7 @@ TEST_CASE("a probe of a training of one single step has no optimizer's state at 
 }
 
 TEST_CASE("trainings that one kept prediction serves are predicted alike, and one that may be a single step is none of them") {
-    image_classifier::ImageClassifier images;
+    hpo::image_classifier::ImageClassifier images;
     hpo::FileStamps files;
     const auto job_of = [](std::int64_t epochs, std::int64_t accumulated) {
         TrainerJob job = image_job("mlp");
@@ -533,7 +533,7 @@ TEST_CASE("trainings that one kept prediction serves are predicted alike, and on
 }
 
 TEST_CASE("channels that oneDNN fills up to blocks are left to the probe") {
-    image_classifier::ImageClassifier images;
+    hpo::image_classifier::ImageClassifier images;
     points::Recorder nobody;
     for (const char* kind : {"cnn", "resnet"}) {
         CAPTURE(kind);
@@ -567,7 +567,7 @@ TEST_CASE("a probe of a training whose events depend on the batch says so") {
 
 TEST_CASE("on CUDA the allocator and the context count, and dropout keeps a byte for a number") {
     const TemporaryDirectory place;
-    text_classifier::TextClassifier trainer;
+    hpo::text_classifier::TextClassifier trainer;
     TrainerJob job = text_job(place.path());
     const PeakPrediction cpu = predicted(trainer, job);
     job.plan.device = "cuda:0";
@@ -636,7 +636,7 @@ TEST_CASE("what a dry run for CUDA puts in place of LibTorch's operators has the
 
 TEST_CASE("a trace that is kept says which module and operator took a block") {
     const TemporaryDirectory place;
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     TrainerJob job = image_job("mlp");
     job.params["train.tuning"] = text("lora");
     const PeakPrediction plain = predicted(trainer, job);
@@ -710,7 +710,7 @@ TEST_CASE("a trace tells what follows a submodule's call as its parent's, and wh
 
 TEST_CASE("a recorded training takes what its dry run says") {
     const TemporaryDirectory place;
-    image_classifier::ImageClassifier trainer;
+    hpo::image_classifier::ImageClassifier trainer;
     TrainerJob job = image_job("mlp");
     const PeakPrediction prediction = predicted(trainer, job);
     job.trace_file = place.file("trace");
@@ -724,7 +724,7 @@ TEST_CASE("a recorded training takes what its dry run says") {
 
 TEST_CASE("a context that is known takes the place of the usual one") {
     const TemporaryDirectory place;
-    text_classifier::TextClassifier trainer;
+    hpo::text_classifier::TextClassifier trainer;
     TrainerJob job = text_job(place.path());
     job.plan.device = "cuda:0";
     const PeakPrediction usual = predicted(trainer, job);
@@ -737,7 +737,7 @@ TEST_CASE("a context that is known takes the place of the usual one") {
 #if TORCH_VERSION_MAJOR >= 2
 TEST_CASE("cuBLAS's workspace on the device that is meant counts twice") {
     const TemporaryDirectory place;
-    text_classifier::TextClassifier trainer;
+    hpo::text_classifier::TextClassifier trainer;
     TrainerJob job = text_job(place.path());
     job.plan.device = "cuda:0";
     const PeakPrediction usual = predicted(trainer, job);
@@ -751,7 +751,7 @@ TEST_CASE("cuBLAS's workspace on the device that is meant counts twice") {
 
 TEST_CASE("a probe of long texts records shorter ones where memory grows evenly with their length") {
     const TemporaryDirectory place;
-    text_classifier::TextClassifier trainer;
+    hpo::text_classifier::TextClassifier trainer;
     TrainerJob job = text_job(place.path());
     std::ofstream out{place.path() / "long.tsv"};
     out << "text\tlabel\n";
@@ -775,7 +775,7 @@ TEST_CASE("a probe of long texts records shorter ones where memory grows evenly 
 }
 
 TEST_CASE("what oneDNN takes of its own for products in bf16 is in the prediction as an upper bound, or left to the probe", "[bf16]") {
-    image_classifier::ImageClassifier images;
+    hpo::image_classifier::ImageClassifier images;
     const bool scratch = hpo::libtorch::onednn_has(torch::kBFloat16);
     const auto job_of = [](std::int64_t width, std::int64_t batch) {
         TrainerJob job = image_job("mlp");
@@ -803,7 +803,7 @@ TEST_CASE("what oneDNN takes of its own for products in bf16 is in the predictio
 
 TEST_CASE("a prediction says what it knows roughly, and what stands for data that are not there") {
     const TemporaryDirectory place;
-    image_classifier::ImageClassifier images;
+    hpo::image_classifier::ImageClassifier images;
     CHECK(predicted(images, image_job("mlp")).uncertainty == 0);
     CHECK(predicted(images, image_job("mlp")).remark.empty());
     CHECK(predicted(images, image_job("cnn")).uncertainty == 0.01);
@@ -811,7 +811,7 @@ TEST_CASE("a prediction says what it knows roughly, and what stands for data tha
     TrainerJob half = image_job("mlp");
     half.plan.precision = hpo::Precision::bf16;
     CHECK_THAT(predicted(images, half).remark, Catch::Contains("autocast"));
-    text_classifier::TextClassifier texts;
+    hpo::text_classifier::TextClassifier texts;
     TrainerJob job = text_job(place.path());
     CHECK_FALSE(predicted(images, image_job("mlp")).upper_bound);
     job.options.erase("data");

@@ -22,7 +22,7 @@
 #include "weights/write_safetensors.hpp"
 
 using hpo::libtorch::MeteredAllocator;
-using image_classifier::ImageClassifier;
+using hpo::image_classifier::ImageClassifier;
 using points::Recorder;
 
 namespace {
@@ -272,22 +272,22 @@ TEST_CASE("a model begins from a file of weights, with its head or without") {
     const auto file = std::filesystem::temp_directory_path() / ("hpo-classifier-test-" + std::to_string(::getpid()) + ".safetensors");
     const auto model = [](std::int64_t seed, std::int64_t classes) {
         torch::manual_seed(static_cast<std::uint64_t>(seed));
-        return image_classifier::make_model("resnet", {.classes = classes, .depth = 1, .channels = 8});
+        return hpo::image_classifier::make_model("resnet", {.classes = classes, .depth = 1, .channels = 8});
     };
     const auto saved = model(1, 10);
     save(*saved, file);
     const auto whole = model(2, 10);
-    image_classifier::begin_from(*whole, {.place = file});
+    hpo::image_classifier::begin_from(*whole, {.place = file});
     for (const auto& item : whole->named_parameters()) CHECK(torch::equal(item.value(), saved->named_parameters()[item.key()]));
     const auto other_classes = model(2, 3);
     const auto drawn = other_classes->named_parameters()["head.weight"].detach().clone();
-    image_classifier::begin_from(*other_classes, {.place = file, .new_head = true});
+    hpo::image_classifier::begin_from(*other_classes, {.place = file, .new_head = true});
     for (const auto& item : other_classes->named_parameters()) {
         const bool head = item.key().starts_with("head.");
         CHECK(torch::equal(item.value(), head ? other_classes->named_parameters()[item.key()] : saved->named_parameters()[item.key()]));
     }
     CHECK(torch::equal(other_classes->named_parameters()["head.weight"], drawn));
-    CHECK_THROWS_WITH(image_classifier::begin_from(*other_classes, {.place = file}),
+    CHECK_THROWS_WITH(hpo::image_classifier::begin_from(*other_classes, {.place = file}),
                       Catch::Contains(file.string()) && Catch::Contains("head.weight") && Catch::Contains("[10, 32]"));
 
     ImageClassifier trainer;

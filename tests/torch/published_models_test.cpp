@@ -13,7 +13,7 @@
 #include "torch/meta/device.hpp"
 
 using Catch::Contains;
-using text_classifier::TextClassifier;
+using hpo::text_classifier::TextClassifier;
 
 namespace {
 

@@ -150,33 +150,33 @@ void hold_a_third_against_the_second(Task& task) {
 }  // namespace
 
 TEST_CASE("a third step and a third epoch of linear layers take what the second ones took") {
-    image_classifier::ImageSet set;
+    hpo::image_classifier::ImageSet set;
     set.count = 40;
     set.height = set.width = 8;
     set.pixels.resize(40 * 8 * 8);
     set.labels.resize(40);
-    image_classifier::PreparedImages images;
-    images.set = std::make_shared<const image_classifier::ImageSet>(std::move(set));
+    hpo::image_classifier::PreparedImages images;
+    images.set = std::make_shared<const hpo::image_classifier::ImageSet>(std::move(set));
     images.split.train.resize(31);
     std::iota(images.split.train.begin(), images.split.train.end(), std::int64_t{0});
     images.split.validation = {31, 32, 33};
-    image_classifier::ImageTask::Options options;
+    hpo::image_classifier::ImageTask::Options options;
     options.kind = "mlp";
     options.shape = {.height = 8, .width = 8, .dropout = 0.1};
-    image_classifier::ImageTask task{std::make_shared<const image_classifier::PreparedImages>(std::move(images)), std::move(options)};
+    hpo::image_classifier::ImageTask task{std::make_shared<const hpo::image_classifier::PreparedImages>(std::move(images)), std::move(options)};
     hold_a_third_against_the_second(task);
 }
 
 TEST_CASE("a third step and a third epoch of an encoder take what the second ones took") {
     constexpr std::size_t length = 16;
-    text_classifier::PreparedTexts texts{.tokenizer = hpo::text::WordCounts{}.tokenizer(8),
+    hpo::text_classifier::PreparedTexts texts{.tokenizer = hpo::text::WordCounts{}.tokenizer(8),
                                          .labels = {{"even", "odd"}, "texts"},
-                                         .train = text_classifier::full_texts(31, length),
-                                         .validation = text_classifier::full_texts(3, length),
+                                         .train = hpo::text_classifier::full_texts(31, length),
+                                         .validation = hpo::text_classifier::full_texts(3, length),
                                          .test = {},
                                          .class_counts = {31, 0}};
-    text_classifier::TextTask::Options options;
+    hpo::text_classifier::TextTask::Options options;
     options.encoder = {.vocabulary = 50, .hidden = 32, .layers = 2, .heads = 2, .intermediate = 64, .positions = length};
-    text_classifier::TextTask task{std::make_shared<const text_classifier::PreparedTexts>(std::move(texts)), std::move(options)};
+    hpo::text_classifier::TextTask task{std::make_shared<const hpo::text_classifier::PreparedTexts>(std::move(texts)), std::move(options)};
     hold_a_third_against_the_second(task);
 }

@@ -26,7 +26,7 @@
 #include "support/tiny_encoders.hpp"
 #include "torch/training/epoch_order.hpp"
 
-using namespace text_classifier;
+using namespace hpo::text_classifier;
 using hpo::libtorch::MeteredAllocator;
 using points::Recorder;
 using torch::Tensor;

@@ -41,7 +41,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
 }  // namespace
 
 int main(int argc, char** argv) {
-    using namespace hpo_analyze;
+    using namespace hpo::analyze;
     const hpo::tools::VisibleStreams streams;
     CLI::App app{"Explains studies from their store: ours, or an Optuna SQLite file. Never writes to it.", "hpo-analyze"};
     app.set_version_flag("--version", std::string{HPO_VERSION});

@@ -13,7 +13,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -120,4 +120,4 @@ void best(const Query& query, const BestOptions& options) {
     print_others(page, others, objectives, any_doubtful);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -11,7 +11,7 @@
 #include "analyze/shown/overview.hpp"
 #include "analyze/shown/snapshot_report.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 struct TrialsOptions {
     std::string state;      ///< only trials in this state; empty: all
@@ -44,4 +44,4 @@ void compare(const Query& query, const CompareOptions& options);
 void log_alone(const Query& query, Overview of);
 void snapshot(const Query& query, const SnapshotOptions& options);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -12,7 +12,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -262,4 +262,4 @@ void compare(const Query& query, const CompareOptions& options) {
     for (const std::string& note : notes) page.paragraph("  Note: " + note, 8);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -15,7 +15,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -73,4 +73,4 @@ void failures(const Query& query) {
     print_log_match(page, query.logs, log);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

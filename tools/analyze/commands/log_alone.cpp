@@ -18,7 +18,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -140,4 +140,4 @@ void log_alone(const Query& query, Overview of) {
                    "not known, nor what would have fitted.");
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

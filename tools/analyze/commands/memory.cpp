@@ -14,7 +14,7 @@
 #include "support/law_json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -281,4 +281,4 @@ void memory(const Query& query, const MemoryOptions& options) {
     print_safe(page, report);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -21,7 +21,7 @@
 #include "support/study_attributes.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -361,4 +361,4 @@ void oom(const Query& query, const OomOptions& options) {
     }
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -15,7 +15,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 using hpo::format_bytes;
@@ -332,4 +332,4 @@ void snapshot(const Query& query, const SnapshotOptions& options) {
     print_what_ifs(page, report);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

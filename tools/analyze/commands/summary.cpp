@@ -12,7 +12,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -217,4 +217,4 @@ void summary(const Query& query) {
     if (all.size() > 1) print_log_totals(page, query.logs, logs);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

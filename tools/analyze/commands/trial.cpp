@@ -24,7 +24,7 @@
 #include "support/metric_text.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -306,4 +306,4 @@ void trial(const Query& query, std::int64_t number) {
     print_log_match(page, query.logs, log);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

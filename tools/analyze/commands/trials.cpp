@@ -13,7 +13,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -88,4 +88,4 @@ void trials(const Query& query, const TrialsOptions& options) {
     table.print(page);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

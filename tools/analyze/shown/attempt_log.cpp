@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -32,4 +32,4 @@ void print_log(const Page& page, std::string_view text) {
     }
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -5,9 +5,9 @@
 
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// Prints the last lines of what an attempt wrote, and where the others are; nothing for an empty text.
 void print_log(const hpo::tools::Page& page, std::string_view text);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

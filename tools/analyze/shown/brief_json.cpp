@@ -5,7 +5,7 @@
 #include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/study_counts.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -27,4 +27,4 @@ Json brief_json(const hpo::Trial& trial) {
             {"peak_bytes", or_null(hpo::analysis::peak_of(trial))}};
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -4,9 +4,9 @@
 #include "hpo/core/trial.hpp"
 #include "support/json.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// A trial without attributes and attempts, for lists.
 [[nodiscard]] hpo::tools::Json brief_json(const hpo::Trial& trial);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

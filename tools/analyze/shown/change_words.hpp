@@ -8,7 +8,7 @@
 
 #include "hpo/analysis/changes/change.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 inline constexpr const char* no_change_text = "no single change is known to fit";
 
@@ -34,4 +34,4 @@ inline constexpr const char* no_change_text = "no single change is known to fit"
     return basis_text(change.basis, {change.witness.value_or(-1)});
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -14,7 +14,7 @@
 #include "hpo/base/error.hpp"
 #include "support/study_attributes.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -166,4 +166,4 @@ std::vector<std::string> comparison_notes(std::span<const StudyData> compared) {
     return notes;
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -8,7 +8,7 @@
 
 #include "hpo/base/bytes.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -122,4 +122,4 @@ Json FailedDevices::json() const {
     return list;
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -10,7 +10,7 @@
 #include "hpo/analysis/oom.hpp"
 #include "support/json.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// "cuda:1" of hpo's plan, "GPU 1" of PyTorch's message; empty: not known.
 [[nodiscard]] std::string device_place(const hpo::analysis::FailureCase& failed);
@@ -42,4 +42,4 @@ struct FailedDevices {
     [[nodiscard]] hpo::tools::Json json() const;
 };
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

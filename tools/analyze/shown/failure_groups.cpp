@@ -13,7 +13,7 @@
 #include "hpo/failure/signature.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 using hpo::analysis::FailureCase;
@@ -153,4 +153,4 @@ std::vector<FailureGroup> failure_groups(const std::vector<FailureCase>& cases) 
     return sorted;
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

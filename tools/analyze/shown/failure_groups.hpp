@@ -13,7 +13,7 @@
 #include "hpo/failure/traits.hpp"
 #include "support/json.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// Failures of one signature; of memory that ran out, those of one cause.
 struct FailureGroup {
@@ -38,4 +38,4 @@ struct FailureGroup {
 /// The groups with most failures first.
 [[nodiscard]] std::vector<FailureGroup> failure_groups(const std::vector<hpo::analysis::FailureCase>& cases);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

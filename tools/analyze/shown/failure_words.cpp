@@ -5,7 +5,7 @@
 
 #include "support/counts_text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 namespace tools = hpo::tools;
 
@@ -52,4 +52,4 @@ std::string uncertain_text(const hpo::analysis::FailureTotals& totals, std::stri
     return text;
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -8,7 +8,7 @@
 
 #include "hpo/analysis/failure_totals.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// All failed attempts, whatever the reason.
 [[nodiscard]] std::size_t failure_count(const hpo::analysis::FailureTotals& totals);
@@ -22,4 +22,4 @@ namespace hpo_analyze {
 /// attempts were ended by SIGKILL, which hpo did not send". For totals that are uncertain. `of` is what the counts are part of.
 [[nodiscard]] std::string uncertain_text(const hpo::analysis::FailureTotals& totals, std::string_view of);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -15,7 +15,7 @@
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/store/snapshot.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 namespace {
 
@@ -181,4 +181,4 @@ void add_params_if_needed(StudyData& data) {
     data.lacks_params = false;
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

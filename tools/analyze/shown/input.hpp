@@ -10,7 +10,7 @@
 #include "hpo/analysis/silent/silent_report.hpp"
 #include "hpo/core/history.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// What every subcommand is asked with.
 struct Query {
@@ -67,4 +67,4 @@ void add_params_if_needed(StudyData& data);
 /// By which names lines of a log may show the parameters of a trial.
 [[nodiscard]] hpo::analysis::ParamNames names_of(std::span<const StudyData> studies);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

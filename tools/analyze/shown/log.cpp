@@ -17,7 +17,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 using hpo::analysis::LogMatch;
@@ -160,4 +160,4 @@ Json log_json(const std::vector<std::string>& paths, const LogMatch& match) {
             {"not_used", match.unmatched}};
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

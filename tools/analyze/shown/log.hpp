@@ -9,7 +9,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// Reads a log, which gzip may have packed. `names` are those of the parameters that its lines may show. Throws usage for a file that is
 /// missing, is no text, or is the log of hpo-tune.
@@ -41,4 +41,4 @@ void print_log_match(const hpo::tools::Page& page, const std::vector<std::string
 /// Null without a log.
 [[nodiscard]] hpo::tools::Json log_json(const std::vector<std::string>& paths, const hpo::analysis::LogMatch& match);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// The bytes of a file or pipe, unpacked if gzip packed them. It can be read again from its beginning as long as no more than its first
 /// bytes were read.
@@ -59,4 +59,4 @@ private:
     bool is_first_ = true;  ///< nothing but the first bytes were read
 };
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// The lines of a text file in UTF-8, or in UTF-16, as PowerShell writes what it redirects. Without a byte order mark it is UTF-16 if every
 /// second of its first bytes is 0.
@@ -93,4 +93,4 @@ private:
     char32_t before_ = 0;  ///< the first half of a pair; 0: none
 };
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

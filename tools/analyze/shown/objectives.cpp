@@ -9,7 +9,7 @@
 #include "support/metric_text.hpp"
 #include "support/study_attributes.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -99,4 +99,4 @@ std::vector<std::string> Objectives::cells(const hpo::Trial& trial) const {
 
 Json Objectives::json() const { return names_.empty() ? Json(nullptr) : Json(names_); }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -10,7 +10,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// Beside the value of a trial that is complete although it ran out of memory.
 inline constexpr const char* doubtful_value_text = "its own message says that it ran out of memory, so the value may be a penalty";
@@ -53,4 +53,4 @@ private:
     std::string reported_;
 };
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -9,7 +9,7 @@
 #include "analyze/shown/silent_page.hpp"
 #include "hpo/analysis/cases/own_neighbours.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -102,4 +102,4 @@ Json oom_json(const StudyData& data, const OomReport& report) {
             {"penalised_trials", report.penalised}};
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -17,7 +17,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -143,4 +143,4 @@ void print_overview(const Query& query, Overview of) {
     page.line("    " + command);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -3,7 +3,7 @@
 
 #include "analyze/shown/input.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// What an overview counts. The command of this name tells all about one study.
 enum class Overview { oom, failures };
@@ -14,4 +14,4 @@ enum class Overview { oom, failures };
 /// Prints a line for each study of the store, the one to look at first on top, and the command that tells all about it.
 void print_overview(const Query& query, Overview of);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -7,7 +7,7 @@
 #include "hpo/recovery/known_rungs.hpp"
 #include "hpo/recovery/rungs/rung_record.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 using hpo::recovery::FailureClass;
@@ -69,4 +69,4 @@ void print_rungs(const Page& page, const std::vector<RungLine>& lines) {
     table.print(page, 2);
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

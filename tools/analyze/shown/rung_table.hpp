@@ -9,7 +9,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// What a rung of the recovery policy `ladder` did about one class of failures.
 struct RungLine {
@@ -28,4 +28,4 @@ struct RungLine {
 /// Prints nothing without lines.
 void print_rungs(const hpo::tools::Page& page, const std::vector<RungLine>& lines);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

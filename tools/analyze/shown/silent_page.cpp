@@ -11,7 +11,7 @@
 
 #include "hpo/analysis/failure_totals.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 using hpo::analysis::Pace;
@@ -398,4 +398,4 @@ Json silent_json(const SilentReport& report) {
             {"pruned_region", region_json(report.pruned_region)}};
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -10,7 +10,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// What the row of one trial that failed without a message shows, and what that suggests, as one or two sentences without the last stop.
 [[nodiscard]] std::string silent_text(const hpo::analysis::SilentFailure& entry, const hpo::analysis::SilentReport& report);
@@ -30,4 +30,4 @@ void print_silent(const hpo::tools::Page& page, const hpo::analysis::SilentRepor
 
 [[nodiscard]] hpo::tools::Json silent_json(const hpo::analysis::SilentReport& report);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -7,7 +7,7 @@
 
 #include "hpo/allocator/snapshot/source_lines.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 using hpo::allocator::WhatIf;
@@ -158,4 +158,4 @@ void print_snapshot_csv(const SnapshotReport& report, const std::string& table) 
     }
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

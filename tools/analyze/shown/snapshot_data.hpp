@@ -6,7 +6,7 @@
 #include "analyze/shown/snapshot_report.hpp"
 #include "support/json.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// A report for a program.
 [[nodiscard]] hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptions& options);
@@ -17,4 +17,4 @@ void print_snapshot_csv(const SnapshotReport& report, const std::string& table);
 /// The frames of a stack in one line, the innermost first.
 [[nodiscard]] std::string stack_text(const StackShare& share);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

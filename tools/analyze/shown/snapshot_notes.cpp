@@ -6,7 +6,7 @@
 #include "hpo/base/bytes.hpp"
 #include "support/text.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using hpo::format_bytes;
 using hpo::tools::counted;
@@ -91,4 +91,4 @@ std::vector<std::string> snapshot_notes(const SnapshotReport& report) {
     return notes;
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

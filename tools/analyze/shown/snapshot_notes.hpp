@@ -6,9 +6,9 @@
 
 #include "analyze/shown/snapshot_report.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// What a reader should know of a recording and of its replay: sentences, the most important first.
 [[nodiscard]] std::vector<std::string> snapshot_notes(const SnapshotReport& report);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -21,7 +21,7 @@
 #include "support/screen.hpp"
 #include "support/terminal.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::allocator;
 
@@ -247,4 +247,4 @@ SnapshotReport snapshot_report(const SnapshotOptions& options) {
     return report;
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

@@ -13,7 +13,7 @@
 #include "hpo/allocator/trace_report.hpp"
 #include "hpo/core/failure.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 /// What somebody asks of a snapshot.
 struct SnapshotOptions {
@@ -104,4 +104,4 @@ struct SnapshotReport {
 /// Throws Error for a file that is no snapshot or from which nothing can be said, and for options that do not fit it.
 [[nodiscard]] SnapshotReport snapshot_report(const SnapshotOptions& options);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

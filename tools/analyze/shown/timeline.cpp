@@ -11,7 +11,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/memory_leak.hpp"
 
-namespace hpo_analyze {
+namespace hpo::analyze {
 
 using namespace hpo::tools;
 
@@ -111,4 +111,4 @@ void print_timeline(const Page& page, const hpo::Attempt& attempt) {
     }
 }
 
-}  // namespace hpo_analyze
+}  // namespace hpo::analyze

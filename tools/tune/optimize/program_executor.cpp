@@ -44,7 +44,7 @@ void ProgramExecutor::hear(const Json& said, ExecutorEvents& events) {
     if (line == said.end()) return;
     std::optional<Json> answer;
     try {
-        answer = take(command::parse_program_line(tools::one_line_text(*line)), events);
+        answer = take(hpo::command::parse_program_line(tools::one_line_text(*line)), events);
     } catch (const Error& error) {
         if (error.code() != Errc::bad_value) throw;
         if (running_->first_unread.empty()) running_->first_unread = error.what();
@@ -53,7 +53,7 @@ void ProgramExecutor::hear(const Json& said, ExecutorEvents& events) {
     if (answer && said.value("asks", false)) front_.answer_here(*answer);
 }
 
-std::optional<Json> ProgramExecutor::take(const command::ProgramLine& line, ExecutorEvents& events) {
+std::optional<Json> ProgramExecutor::take(const hpo::command::ProgramLine& line, ExecutorEvents& events) {
     Running& now = *running_;
     for (const auto& [name, json] : line.attributes) now.attributes[name] = json;
     for (const auto& [name, value] : line.constraints) now.constraints[name] = value;

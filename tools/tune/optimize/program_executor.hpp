@@ -49,7 +49,7 @@ private:
 
     void hear(const tools::Json& said, ExecutorEvents& events);
     /// Takes what one line of the attempt says. Returns the answer, if it asked something.
-    [[nodiscard]] std::optional<tools::Json> take(const command::ProgramLine& line, ExecutorEvents& events);
+    [[nodiscard]] std::optional<tools::Json> take(const hpo::command::ProgramLine& line, ExecutorEvents& events);
     void end(const tools::Json& how, ExecutorEvents& events);
     void end_with(AttemptOutcome outcome, ExecutorEvents& events);
 
