@@ -30,7 +30,7 @@
 #include "hpo/device/card_figures.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/environment.hpp"
-#include "law_use.hpp"
+#include "law_confidence.hpp"
 
 namespace hpo::command {
 namespace {
@@ -285,9 +285,9 @@ hpo::PeakPrediction CardRecordings::predict(const hpo::TrainerJob& job, const Pr
 std::optional<hpo::PeakPrediction> CardRecordings::by_law(const Family& family, const std::vector<double>& numbers,
                                                           const hpo::TrainerJob& job) {
     const hpo::allocator::TraceLaw& law = family.series.law;
-    if (!may_foretell(law, numbers)) return std::nullopt;
+    if (!may_predict(law, numbers)) return std::nullopt;
     hpo::PeakPrediction prediction = predicted(family, numbers, job);
-    return is_foretold(law, prediction.uncertainty) ? std::optional{std::move(prediction)} : std::nullopt;
+    return is_predicted(law, prediction.uncertainty) ? std::optional{std::move(prediction)} : std::nullopt;
 }
 
 hpo::PeakPrediction CardRecordings::predicted(const Family& family, const std::vector<double>& numbers, const hpo::TrainerJob& job) {

@@ -13,8 +13,8 @@
 
 #include <range/v3/view/chunk_by.hpp>
 
-#include "hpo/analysis/cases/failure_name.hpp"
-#include "hpo/analysis/cases/finite_values.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
+#include "hpo/analysis/failure_cases/finite_values.hpp"
 
 namespace hpo::analysis::detail {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/failure_cases/history_cause.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/cause.hpp"
@@ -61,8 +61,8 @@ namespace hpo::analysis::detail {
 }
 
 /// The laws of devices on which the guard learned peaks from the study's own trials, or would have.
-[[nodiscard]] std::map<std::string, guard::ToldLaw> learned_laws(std::span<const Trial> trials) {
-    std::map<std::string, guard::ToldLaw> laws;
+[[nodiscard]] std::map<std::string, guard::NamedLaw> learned_laws(std::span<const Trial> trials) {
+    std::map<std::string, guard::NamedLaw> laws;
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
             const bool is_learned =

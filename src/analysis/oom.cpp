@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "analysis/changes/smallest_change.hpp"
-#include "analysis/demand/evenly_spaced.hpp"
+#include "analysis/memory_need/evenly_spaced.hpp"
 #include "hpo/analysis/best.hpp"
-#include "hpo/analysis/cases/device_share.hpp"
-#include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/failure_cases/device_share.hpp"
+#include "hpo/analysis/failure_cases/history_cause.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
 #include "hpo/analysis/rules/wait_record.hpp"
 
@@ -143,17 +143,17 @@ OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> r
                              [](const OomRegion& region) { return region.recovered == 0; });
     }
     if (report.regions.empty()) report.regions = counted(learn_regions(detail::any_cause(examples, trials, out_of_memory)));
-    const DemandModel model{examples};
-    DemandOrder order{trials, model};
-    const Witnesses witnesses{fitted, cases, order};
+    const MemoryModel model{examples};
+    MemoryOrder order{trials, model};
+    const ComparedTrials compared{fitted, cases, order};
     const WaitRecord waits = wait_record(trials);
     report.cases.reserve(report.oom_attempts);
-    for (FailureCase& entry : cases) {  // each is moved; the witnesses keep no pointer to it
+    for (FailureCase& entry : cases) {  // each is moved; `compared` keeps no pointer to it
         if (!entry.is_oom()) {
             report.other_failures.push_back(std::move(entry));
             continue;
         }
-        auto change = smallest_change(entry, witnesses, model);
+        auto change = smallest_change(entry, compared, model);
         const bool advises_wait = change && change->basis == Change::Basis::figures && entry.failure.cause == OomCause::neighbour;
         if (advises_wait && !waits.may_help()) change.reset();
         report.cases.push_back({.failed = std::move(entry), .change = std::move(change)});

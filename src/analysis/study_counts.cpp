@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/analysis/cases/finite_values.hpp"
+#include "hpo/analysis/failure_cases/finite_values.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::analysis {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/demand/demand.hpp"
+#include "analysis/memory_need/memory_axis.hpp"
 #include "generated_studies.hpp"
 #include "hpo/analysis/best.hpp"
 #include "hpo/analysis/oom.hpp"

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/silent/running_trials.hpp"
-#include "hpo/analysis/cases/failure_case.hpp"
+#include "analysis/silent_failures/running_trials.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/failure_totals.hpp"
-#include "hpo/analysis/silent/silent_report.hpp"
+#include "hpo/analysis/silent_failures/silent_report.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::analysis;

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/script/recovery_answer.hpp"

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/demand/model.hpp"
+#include "analysis/memory_need/memory_model.hpp"
 #include "hpo/analysis/best.hpp"
-#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/analysis/summary.hpp"
 #include "hpo/failure/cause.hpp"
@@ -114,7 +114,7 @@ TEST_CASE("the parameters that memory depends on are told from the others") {
         const auto trials = snapshot.trials(snapshot.study("oom"));
         auto cases = hpo::analysis::failure_cases(trials);
         hpo::analysis::explain_by_history(cases, trials);
-        const hpo::analysis::DemandModel model{hpo::analysis::memory_examples(trials, cases)};
+        const hpo::analysis::MemoryModel model{hpo::analysis::memory_examples(trials, cases)};
         std::map<std::string, int> axes;
         for (const auto& axis : model.axes()) axes[axis.param] = axis.direction;
         CHECK(axes ==

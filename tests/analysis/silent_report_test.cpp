@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/silent/silent_report.hpp"
+#include "hpo/analysis/silent_failures/silent_report.hpp"
 
 #include <array>
 #include <cmath>

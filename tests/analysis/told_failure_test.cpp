@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/cases/told_failure.hpp"
-#include "hpo/analysis/cases/own_neighbours.hpp"
-#include "hpo/analysis/cases/peak_attribute.hpp"
+#include "hpo/analysis/failure_cases/told_failure.hpp"
+#include "hpo/analysis/failure_cases/own_neighbours.hpp"
+#include "hpo/analysis/failure_cases/peak_attribute.hpp"
 
 #include <random>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command/card_recordings.hpp"
-#include "command/law_use.hpp"
+#include "command/law_confidence.hpp"
 
 #include <cstdint>
 #include <cstdlib>

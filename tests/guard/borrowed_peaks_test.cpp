@@ -16,7 +16,7 @@ namespace borrowed_peaks_test {
 
 using namespace hpo;  // NOLINT(google-build-using-namespace): a test of many of its types
 using hpo::guard::LearnedPeaks;
-using hpo::guard::ToldLaw;
+using hpo::guard::NamedLaw;
 using hpo::tests::draw_params;
 using hpo::tests::laws;
 
@@ -224,7 +224,7 @@ TEST_CASE("a law that is learned from other studies says so") {
     const auto own = study_of(laws()[0].bytes, 5, 2);
     const auto words = [&](const std::vector<Trial>& trials) {
         const NewStudy study{.own = trials, .others = others};
-        const ToldLaw law = LearnedPeaks{}.law(study.history(), "cpu");
+        const NamedLaw law = LearnedPeaks{}.law(study.history(), "cpu");
         CHECK(law.borrowed == 24);
         CHECK(law.attempts == trials.size());
         return in_words(law);

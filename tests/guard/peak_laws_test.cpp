@@ -172,19 +172,19 @@ TEST_CASE("the coefficients follow new runs while the parts of a law stay") {
 
 TEST_CASE("errors of peaks near a peak decide how uncertain it is, because those of small peaks are small") {
     PeakModel::Validation found;
-    CHECK(found.boldness(10) == 1);
+    CHECK(found.variance_scale(10) == 1);
     for (int i = 0; i < 30; ++i) found.misses.push_back({.foretold = 10 + 0.01 * i, .square = 0.25});  // nearly all of it libraries
     for (int i = 0; i < 10; ++i) found.misses.push_back({.foretold = 12 + 0.01 * i, .square = 9});
-    CHECK(found.boldness(10.1) == 1);  // never below 1
-    CHECK(found.boldness(12) > 7);
-    CHECK(found.boldness(12) < 9);
-    CHECK(found.boldness(11) < found.boldness(11.6));
-    CHECK(found.boldness(20) == found.boldness(12.09));  // beyond all that was foretold: as at its edge
-    CHECK(found.boldness(1) == found.boldness(10));
+    CHECK(found.variance_scale(10.1) == 1);  // never below 1
+    CHECK(found.variance_scale(12) > 7);
+    CHECK(found.variance_scale(12) < 9);
+    CHECK(found.variance_scale(11) < found.variance_scale(11.6));
+    CHECK(found.variance_scale(20) == found.variance_scale(12.09));  // beyond all that was foretold: as at its edge
+    CHECK(found.variance_scale(1) == found.variance_scale(10));
     PeakModel::Validation one;
     one.misses.push_back({.foretold = 5, .square = 100});
-    CHECK(one.boldness(5) > 1);
-    CHECK(one.boldness(5) < 100);
+    CHECK(one.variance_scale(5) > 1);
+    CHECK(one.variance_scale(5) < 100);
 }
 
 }  // namespace peak_law_test

@@ -11,12 +11,12 @@ namespace {
 
 struct ReturnsText {
     std::string suggest(const hpo::Ask&) { return {}; }
-    std::string judge(const hpo::Standing&) const { return {}; }
+    std::string judge(const hpo::PruneQuery&) const { return {}; }
     std::string estimate(const hpo::MemoryQuery&) const { return {}; }
     std::string recover(const hpo::FailedAttempt&) const { return {}; }
 };
 struct NotConst {
-    hpo::Verdict judge(const hpo::Standing&) { return {}; }
+    hpo::Verdict judge(const hpo::PruneQuery&) { return {}; }
     hpo::Estimate estimate(const hpo::MemoryQuery&) { return {}; }
     hpo::Evidence evidence() { return {}; }
     hpo::Recovery recover(const hpo::FailedAttempt&) { return {}; }

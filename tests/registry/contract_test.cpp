@@ -81,7 +81,7 @@ TEST_CASE("the suites see policies that break their contracts") {
         }
     };
     struct Silent {
-        hpo::Verdict judge(const hpo::Standing&) const { return {hpo::Verdict::Answer::prune, ""}; }
+        hpo::Verdict judge(const hpo::PruneQuery&) const { return {hpo::Verdict::Answer::prune, ""}; }
     };
     struct Shrinking {
         hpo::Estimate estimate(const hpo::MemoryQuery& query) const {

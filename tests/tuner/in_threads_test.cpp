@@ -47,7 +47,7 @@ private:
 
 /// Prunes where the latest value is above a half.
 struct AboveAHalf {
-    [[nodiscard]] Verdict judge(const Standing& standing) const {
+    [[nodiscard]] Verdict judge(const PruneQuery& standing) const {
         if (standing.trial.intermediate.rbegin()->second > 0.5) return {Verdict::Answer::prune, "above a half"};
         return {};
     }

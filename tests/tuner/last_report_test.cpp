@@ -15,7 +15,7 @@ namespace {
 
 /// Stops every trial that it is asked about.
 struct Everything {
-    [[nodiscard]] Verdict judge(const Standing& standing) const {
+    [[nodiscard]] Verdict judge(const PruneQuery& standing) const {
         return {Verdict::Answer::prune, "step " + std::to_string(standing.step)};
     }
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "hpo/guard/learned/told_law.hpp"
+#include "hpo/guard/learned/named_law.hpp"
 #include "support/json.hpp"
 
 namespace hpo::tools {
 
 /// A law with its fields, and in words.
-[[nodiscard]] inline Json to_json(const guard::ToldLaw& law) {
+[[nodiscard]] inline Json to_json(const guard::NamedLaw& law) {
     static constexpr const char* kinds[] = {"too_few", "none", "constant", "products"};
     Json parts = Json::array();
     for (const auto& part : law.parts) {
@@ -20,7 +20,7 @@ namespace hpo::tools {
                 {{"parameter", text_or_null(condition.name)}, {"value", to_json(condition.value)}, {"above", condition.above}});
         parts.push_back({{"bytes", to_json(part.bytes)}, {"factors", std::move(factors)}, {"conditions", std::move(conditions)}});
     }
-    const bool has_error = law.kind != guard::ToldLaw::Kind::too_few;
+    const bool has_error = law.kind != guard::NamedLaw::Kind::too_few;
     return {{"kind", kinds[static_cast<std::size_t>(law.kind)]},
             {"words", guard::in_words(law)},
             {"attempts", law.attempts},

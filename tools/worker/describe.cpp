@@ -28,7 +28,7 @@ worker::PluginDescription describe_file(const PluginFile& plugin, std::chrono::m
                                 .output = output.descriptor(),
                                 .errors = output.descriptor()});
     sockets.theirs = worker::Descriptor{};
-    const worker::Heard heard = worker::hear_out(process, sockets.ours.get(), limit);
+    const worker::ProcessOutput heard = worker::read_to_end(process, sockets.ours.get(), limit);
     const worker::LastLine last{heard.text};
     try {
         if (!last.answer.empty()) return read_record<worker::PluginDescription>(last.answer, "description");

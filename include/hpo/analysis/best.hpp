@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/core/study.hpp"
 
 namespace hpo::analysis {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "hpo/analysis/cases/failure_case.hpp"
-#include "hpo/analysis/silent/silent_report.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
+#include "hpo/analysis/silent_failures/silent_report.hpp"
 #include "hpo/analysis/study_counts.hpp"
 
 namespace hpo::analysis {

@@ -12,9 +12,9 @@
 
 #include "hpo/analysis/calibration.hpp"
 #include "hpo/analysis/rules/safe_region.hpp"
-#include "hpo/analysis/silent/silent_failure.hpp"
+#include "hpo/analysis/silent_failures/silent_failure.hpp"
 #include "hpo/analysis/study_counts.hpp"
-#include "hpo/guard/learned/told_law.hpp"
+#include "hpo/guard/learned/named_law.hpp"
 
 namespace hpo::analysis {
 
@@ -59,7 +59,7 @@ struct MemoryReport {
     std::size_t silent_failures = 0;  ///< trials that failed without a message, perhaps out of memory
     std::vector<LeakUse> leaks;       ///< the largest first
     /// What peaks follow, by the name of the device, if the guard learned them from the study's own trials.
-    std::map<std::string, guard::ToldLaw> laws;
+    std::map<std::string, guard::NamedLaw> laws;
 
     /// The capacity of the device that the attempt of this use ran on, in bytes.
     [[nodiscard]] std::optional<std::int64_t> capacity_of(const TrialUse& use) const {

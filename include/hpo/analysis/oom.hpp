@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/changes/change.hpp"
 #include "hpo/analysis/failure_totals.hpp"
 #include "hpo/analysis/prediction.hpp"
 #include "hpo/analysis/rules/lua_rule.hpp"
 #include "hpo/analysis/rules/python_rule.hpp"
-#include "hpo/analysis/silent/silent_report.hpp"
+#include "hpo/analysis/silent_failures/silent_report.hpp"
 #include "hpo/core/study.hpp"
 
 namespace hpo::analysis {

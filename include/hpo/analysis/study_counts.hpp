@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 
 namespace hpo::analysis {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "hpo/analysis/best.hpp"
-#include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/failure_cases/history_cause.hpp"
 #include "hpo/analysis/failure_totals.hpp"
-#include "hpo/analysis/silent/silent_report.hpp"
+#include "hpo/analysis/silent_failures/silent_report.hpp"
 #include "hpo/core/history.hpp"
 #include "hpo/failure/rule_failure.hpp"
 

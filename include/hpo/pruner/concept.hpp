@@ -9,7 +9,7 @@
 namespace hpo {
 
 /// A running trial that has just reported.
-struct Standing {
+struct PruneQuery {
     const Trial& trial;     ///< its `intermediate` holds the report
     std::int64_t step = 0;  ///< of the latest report
     Direction direction = Direction::minimize;
@@ -26,8 +26,8 @@ struct Verdict {
 
 /// Decides whether a running trial is worth finishing. Studies with several objectives are never pruned.
 template <class P>
-concept Pruner = std::movable<P> && requires(const P& pruner, const Standing& standing) {
-    { pruner.judge(standing) } -> std::same_as<Verdict>;
+concept Pruner = std::movable<P> && requires(const P& pruner, const PruneQuery& query) {
+    { pruner.judge(query) } -> std::same_as<Verdict>;
 };
 
 }  // namespace hpo

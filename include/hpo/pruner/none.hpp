@@ -19,7 +19,7 @@ public:
     None() = default;
     explicit None(Config /*config*/) {}
 
-    [[nodiscard]] Verdict judge(const Standing& /*standing*/) const { return {}; }
+    [[nodiscard]] Verdict judge(const PruneQuery& /*query*/) const { return {}; }
 };
 
 static_assert(Pruner<None> && Configurable<None>);

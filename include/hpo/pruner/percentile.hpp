@@ -45,11 +45,11 @@ public:
     Percentile() : Percentile{Config{}} {}
     explicit Percentile(Config config);
 
-    [[nodiscard]] Verdict judge(const Standing& standing) const;
+    [[nodiscard]] Verdict judge(const PruneQuery& query) const;
 
 private:
     /// True for the first report at or after each step warmup_steps + k * interval_steps.
-    [[nodiscard]] bool is_decision(const Standing& standing) const;
+    [[nodiscard]] bool is_decision(const PruneQuery& query) const;
 
     Config config_;
 };
@@ -78,40 +78,40 @@ inline Percentile::Percentile(Config config) : config_{config} {
     at_least("min_trials", config.min_trials, 1);
 }
 
-inline Verdict Percentile::judge(const Standing& standing) const {
-    const auto& reports = standing.trial.intermediate;
-    if (reports.empty() || !is_decision(standing)) return {};
+inline Verdict Percentile::judge(const PruneQuery& query) const {
+    const auto& reports = query.trial.intermediate;
+    if (reports.empty() || !is_decision(query)) return {};
     std::int64_t complete = 0;
     std::vector<double> rivals;
-    for (const Trial& trial : standing.history.trials) {
+    for (const Trial& trial : query.history.trials) {
         if (trial.state != TrialState::complete) continue;
         ++complete;
-        const auto report = trial.intermediate.find(standing.step);
+        const auto report = trial.intermediate.find(query.step);
         if (report != trial.intermediate.end()) rivals.push_back(report->second);
     }
     if (complete == 0 || complete < config_.startup_trials) return {};
 
     double best = std::numeric_limits<double>::quiet_NaN();
     for (const auto& [step, value] : reports) {
-        if (better(standing.direction, value, best)) best = value;
+        if (better(query.direction, value, best)) best = value;
     }
     if (std::isnan(best)) return {Verdict::Answer::prune, "every value reported so far is NaN"};
 
     if (static_cast<std::int64_t>(rivals.size()) < config_.min_trials) return {};
     const std::size_t count = rivals.size();
-    const bool minimize = standing.direction == Direction::minimize;
+    const bool minimize = query.direction == Direction::minimize;
     const auto bar = percentile_of(rivals, minimize ? config_.percentile : 100 - config_.percentile);
-    if (!bar || !better(standing.direction, *bar, best)) return {};
-    return {Verdict::Answer::prune, "best value " + display_text(best) + " by step " + std::to_string(standing.step) + " is worse than " +
+    if (!bar || !better(query.direction, *bar, best)) return {};
+    return {Verdict::Answer::prune, "best value " + display_text(best) + " by step " + std::to_string(query.step) + " is worse than " +
                                         display_text(*bar) + ", percentile " + display_text(config_.percentile) + " of " +
                                         std::to_string(count) + " complete trials"};
 }
 
-inline bool Percentile::is_decision(const Standing& standing) const {
-    if (standing.step < config_.warmup_steps) return false;
-    const std::int64_t since = (standing.step - config_.warmup_steps) / config_.interval_steps * config_.interval_steps;
-    const auto& reports = standing.trial.intermediate;
-    const auto latest = reports.lower_bound(standing.step);
+inline bool Percentile::is_decision(const PruneQuery& query) const {
+    if (query.step < config_.warmup_steps) return false;
+    const std::int64_t since = (query.step - config_.warmup_steps) / config_.interval_steps * config_.interval_steps;
+    const auto& reports = query.trial.intermediate;
+    const auto latest = reports.lower_bound(query.step);
     return latest == reports.begin() || std::prev(latest)->first < config_.warmup_steps + since;
 }
 

@@ -45,14 +45,14 @@ requires Pruner<std::invoke_result_t<Make>>
                     trial.number = size;
                     for (std::int64_t step = 0; step < 30; step += 3) {
                         trial.intermediate[step] = value;
-                        const Standing standing{trial, step, direction, history};
-                        const Verdict verdict = pruner.judge(standing);
+                        const PruneQuery query{trial, step, direction, history};
+                        const Verdict verdict = pruner.judge(query);
                         report.expect(!verdict.prunes() || !verdict.reason.empty(), "a pruned trial is told why" + with);
                         auto twin = make();
                         auto moved = std::move(twin);
-                        const Verdict again = moved.judge(standing);
+                        const Verdict again = moved.judge(query);
                         report.expect(again.answer == verdict.answer && again.reason == verdict.reason,
-                                      "the same standing gives the same verdict" + with);
+                                      "the same query gives the same verdict" + with);
                     }
                 }
             } catch (const std::exception& error) {

@@ -112,7 +112,7 @@ public:
         report(number, told);
         if (study_.directions.size() != 1 || told.is_last) return {};
         const History seen = history();
-        return pruner.judge(Standing{trial(number), told.step, study_.directions[0], seen});
+        return pruner.judge(PruneQuery{trial(number), told.step, study_.directions[0], seen});
     }
     /// The run's fixed values and the trial's enqueued ones, in this order.
     [[nodiscard]] std::vector<std::pair<std::string, Value>> prescribed_values(std::int64_t number, const TuneOptions& options);

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/demand/param_names.hpp"
+#include "analysis/memory_need/param_names.hpp"
 
 namespace hpo::analysis::detail {
 
-ChangeSearch::ChangeSearch(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model)
-    : entry_{entry}, witnesses_{witnesses}, model_{model}, point_{witnesses.point_of(entry)} {
+ChangeSearch::ChangeSearch(const FailureCase& entry, const ComparedTrials& compared, const MemoryModel& model)
+    : entry_{entry}, compared_{compared}, model_{model}, point_{compared.point_of(entry)} {
     if (!entry.attempt) return;
     const ExecutionPlan& plan = entry.attempt->plan;
     for (std::size_t i = 0; plan.effective_batch && i < order().plan_begin(); ++i) {
@@ -29,13 +29,13 @@ ChangeSearch::ChangeSearch(const FailureCase& entry, const Witnesses& witnesses,
 
 std::optional<SizedChange> ChangeSearch::by_trial() const {
     std::vector<Move> moves;  // the nearest moves, in order
-    for (const Witnesses::Row& row : witnesses_.rows()) {
+    for (const ComparedTrials::Row& row : compared_.rows()) {
         const auto axis = only_easier_axis(row);
-        if (!axis || witnesses_.may_have_had_more(row, entry_)) continue;
+        if (!axis || compared_.may_have_had_more(row, entry_)) continue;
         keep(moves, {.axis = *axis, .to = row.point[*axis], .row = &row});
     }
     for (const Move& move : moves) {
-        if (witnesses_.contradicted(moved(move), move.axis)) continue;
+        if (compared_.contradicted(moved(move), move.axis)) continue;
         std::string what = text(move);
         if (what.empty()) continue;
         return change_of(move, std::move(what), Change::Basis::trial);
@@ -44,15 +44,15 @@ std::optional<SizedChange> ChangeSearch::by_trial() const {
 }
 
 std::optional<SizedChange> ChangeSearch::by_peaks() {
-    const auto capacity = witnesses_.capacity_of(entry_);
+    const auto capacity = compared_.capacity_of(entry_);
     if (!capacity || *capacity <= 0) return std::nullopt;
     const double limit = 0.93 * static_cast<double>(*capacity);
     std::vector<Move> moves;
-    for (const Witnesses::Row& row : witnesses_.rows()) {
+    for (const ComparedTrials::Row& row : compared_.rows()) {
         if (row.peak_bytes && *row.peak_bytes > 0 && *row.peak_bytes <= limit) add_scaled(moves, row, std::log(limit / *row.peak_bytes));
     }
     for (const Move& move : moves) {
-        if (witnesses_.contradicted(moved(move), move.axis) || !model_agrees(move, limit)) continue;
+        if (compared_.contradicted(moved(move), move.axis) || !model_agrees(move, limit)) continue;
         std::string what = text(move);
         if (what.empty()) continue;
         return change_of(move, std::move(what), Change::Basis::peaks);
@@ -60,11 +60,11 @@ std::optional<SizedChange> ChangeSearch::by_peaks() {
     return std::nullopt;
 }
 
-std::optional<std::size_t> ChangeSearch::only_easier_axis(const Witnesses::Row& row) const {
+std::optional<std::size_t> ChangeSearch::only_easier_axis(const ComparedTrials::Row& row) const {
     std::optional<std::size_t> easier;
     for (std::size_t i = 0; i < point_.size(); ++i) {
         if (order().at_least(i, row.point, point_)) continue;
-        if (std::isnan(row.point[i]) || std::isnan(point_[i]) || order().axes()[i].kind == DemandAxis::Kind::presence) return std::nullopt;
+        if (std::isnan(row.point[i]) || std::isnan(point_[i]) || order().axes()[i].kind == MemoryAxis::Kind::presence) return std::nullopt;
         const bool with_batch = i == micro() && takes_whole_batch() && easier == batch_ && row.point[i] == row.point[*batch_];
         if (with_batch) continue;
         if (easier) return std::nullopt;
@@ -75,8 +75,8 @@ std::optional<std::size_t> ChangeSearch::only_easier_axis(const Witnesses::Row& 
     return easier;
 }
 
-Witnesses::Point ChangeSearch::moved(const Move& move) const {
-    Witnesses::Point point = point_;
+ComparedTrials::Point ChangeSearch::moved(const Move& move) const {
+    ComparedTrials::Point point = point_;
     point[move.axis] = move.to;
     if (takes_whole_batch() && move.axis == *batch_) point[micro()] = move.to;
     return point;
@@ -84,8 +84,8 @@ Witnesses::Point ChangeSearch::moved(const Move& move) const {
 
 void ChangeSearch::keep(std::vector<Move>& moves, Move move) const {
     constexpr std::size_t most = 8;
-    const DemandAxis& moved_axis = order().axes()[move.axis];
-    const bool is_larger = moved_axis.kind == DemandAxis::Kind::number && move.to > point_[move.axis] && !divides_work(moved_axis.param);
+    const MemoryAxis& moved_axis = order().axes()[move.axis];
+    const bool is_larger = moved_axis.kind == MemoryAxis::Kind::number && move.to > point_[move.axis] && !divides_work(moved_axis.param);
     if (is_larger) return;  // no larger number is a remedy unless its name says so, whatever else few trials seem to say
     move.size = size_of(move);
     const auto same = [&](const Move& other) { return other.axis == move.axis && other.to == move.to; };
@@ -95,8 +95,8 @@ void ChangeSearch::keep(std::vector<Move>& moves, Move move) const {
 }
 
 double ChangeSearch::size_of(const Move& move) const {
-    const DemandAxis& axis = order().axes()[move.axis];
-    if (axis.kind == DemandAxis::Kind::number) {
+    const MemoryAxis& axis = order().axes()[move.axis];
+    if (axis.kind == MemoryAxis::Kind::number) {
         const double a = point_[move.axis];
         const double b = move.to;
         return a != 0 && b != 0 && (a > 0) == (b > 0) ? std::fabs(std::log2(a / b)) : 2.0;
@@ -105,22 +105,22 @@ double ChangeSearch::size_of(const Move& move) const {
     return holds<bool>(*move.row->params->value(axis.param)) ? 0.6 : 4.0;
 }
 
-void ChangeSearch::add_scaled(std::vector<Move>& moves, const Witnesses::Row& row, double spare) {
+void ChangeSearch::add_scaled(std::vector<Move>& moves, const ComparedTrials::Row& row, double spare) {
     std::vector<double>& growth = growth_;
     growth.assign(point_.size(), 0.0);
     double all = 0;
     std::optional<std::size_t> other;  // the axis of choices on which both differ
     for (std::size_t i = 0; i < point_.size(); ++i) {
         if (order().at_least(i, row.point, point_)) continue;
-        const DemandAxis& axis = order().axes()[i];
-        if (std::isnan(row.point[i]) || std::isnan(point_[i]) || axis.kind == DemandAxis::Kind::presence) return;
-        if (axis.kind == DemandAxis::Kind::number && axis.direction == 0) {
+        const MemoryAxis& axis = order().axes()[i];
+        if (std::isnan(row.point[i]) || std::isnan(point_[i]) || axis.kind == MemoryAxis::Kind::presence) return;
+        if (axis.kind == MemoryAxis::Kind::number && axis.direction == 0) {
             const auto effect = model_.most_effect(axis.param, point_[i], row.point[i]);
             if (!effect || *effect > 0.1) return;  // beyond this the two must be equal
             all += *effect;
             continue;
         }
-        if (axis.kind == DemandAxis::Kind::choice) {
+        if (axis.kind == MemoryAxis::Kind::choice) {
             if (other) return;
             other = i;
             continue;
@@ -135,14 +135,14 @@ void ChangeSearch::add_scaled(std::vector<Move>& moves, const Witnesses::Row& ro
         return;
     }
     for (std::size_t i = 0; i < point_.size(); ++i) {
-        const DemandAxis& axis = order().axes()[i];
-        if (axis.kind != DemandAxis::Kind::number || axis.direction == 0 || i == batch_ || std::isnan(point_[i])) continue;
+        const MemoryAxis& axis = order().axes()[i];
+        if (axis.kind != MemoryAxis::Kind::number || axis.direction == 0 || i == batch_ || std::isnan(point_[i])) continue;
         const double left = most - (all - growth[i]);
         if (!(left >= 0) || row.point[i] == 0) continue;
         const double factor = std::exp(left / axis.power);
         const double highest = row.point[i] > 0 ? row.point[i] * factor : row.point[i] / factor;
-        const auto values = witnesses_.values(i);
-        auto above = std::ranges::upper_bound(values, std::min(highest, point_[i]), {}, &std::pair<double, const Witnesses::Row*>::first);
+        const auto values = compared_.values(i);
+        auto above = std::ranges::upper_bound(values, std::min(highest, point_[i]), {}, &std::pair<double, const ComparedTrials::Row*>::first);
         while (above != values.begin() && std::prev(above)->first >= point_[i]) --above;
         if (above == values.begin()) continue;
         --above;
@@ -171,8 +171,8 @@ bool ChangeSearch::model_agrees(const Move& move, double limit) const {
 SizedChange ChangeSearch::change_of(const Move& move, std::string what, Change::Basis basis) const {
     Change change{.basis = basis, .what = std::move(what), .bytes = {}, .witness = {}};
     if (basis == Change::Basis::trial) change.witness = move.row->trial->number;
-    const DemandAxis& axis = order().axes()[move.axis];
-    if (axis.kind == DemandAxis::Kind::number && axis.direction > 0) {
+    const MemoryAxis& axis = order().axes()[move.axis];
+    if (axis.kind == MemoryAxis::Kind::number && axis.direction > 0) {
         change.param = axis.param;
         change.at_most = move.to;
     }
@@ -188,7 +188,7 @@ std::string ChangeSearch::text(const Move& move) const {
     ExecutionPlan plan = entry_.attempt->plan;
     std::size_t axis = micro();
     if (move.axis == axis) plan.micro_batch = move.row->plan->effective_micro_batch();
-    DemandOrder::each_lever([&](const auto& field) {
+    MemoryOrder::each_lever([&](const auto& field) {
         if (++axis == move.axis) plan.*field.member = move.row->plan->*field.member;
     });
     return plan_difference(entry_.attempt->plan, plan);

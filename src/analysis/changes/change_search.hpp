@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/changes/witnesses.hpp"
-#include "analysis/demand/model.hpp"
+#include "analysis/changes/compared_trials.hpp"
+#include "analysis/memory_need/memory_model.hpp"
 #include "hpo/analysis/changes/change.hpp"
 
 namespace hpo::analysis::detail {
@@ -23,13 +23,13 @@ struct Move {
     std::size_t axis = 0;
     double to = 0;  ///< the new coordinate
     double size = 0;
-    const Witnesses::Row* row = nullptr;
+    const ComparedTrials::Row* row = nullptr;
 };
 
 /// Searches for a change with which one failed attempt would have fitted.
 class ChangeSearch {
 public:
-    ChangeSearch(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model);
+    ChangeSearch(const FailureCase& entry, const ComparedTrials& compared, const MemoryModel& model);
 
     /// The nearest change to a value of a trial that ran and needed at least as much in everything else.
     [[nodiscard]] std::optional<SizedChange> by_trial() const;
@@ -41,23 +41,23 @@ public:
     [[nodiscard]] std::optional<SizedChange> by_peaks();
 
 private:
-    [[nodiscard]] const DemandOrder& order() const { return witnesses_.order(); }
+    [[nodiscard]] const MemoryOrder& order() const { return compared_.order(); }
     [[nodiscard]] std::size_t micro() const { return order().plan_begin(); }
     [[nodiscard]] bool takes_whole_batch() const { return batch_ && micro() < point_.size() && point_[*batch_] == point_[micro()]; }
 
     /// The only axis on which the row may need less than the failed attempt. Returns nullopt if there is not exactly one. If the batch is
     /// taken at once, it counts as one axis with its micro-batch.
-    [[nodiscard]] std::optional<std::size_t> only_easier_axis(const Witnesses::Row& row) const;
+    [[nodiscard]] std::optional<std::size_t> only_easier_axis(const ComparedTrials::Row& row) const;
 
     /// The failed attempt's point after the move.
-    [[nodiscard]] Witnesses::Point moved(const Move& move) const;
+    [[nodiscard]] ComparedTrials::Point moved(const Move& move) const;
 
     void keep(std::vector<Move>& moves, Move move) const;
 
     [[nodiscard]] double size_of(const Move& move) const;
 
     /// Adds for each axis the smallest change with which the row's scaled peak stays within `spare` (a logarithm) of the limit.
-    void add_scaled(std::vector<Move>& moves, const Witnesses::Row& row, double spare);
+    void add_scaled(std::vector<Move>& moves, const ComparedTrials::Row& row, double spare);
 
     [[nodiscard]] bool model_agrees(const Move& move, double limit) const;
 
@@ -67,9 +67,9 @@ private:
     [[nodiscard]] SizedChange change_of(const Move& move, std::string what, Change::Basis basis) const;
 
     const FailureCase& entry_;
-    const Witnesses& witnesses_;
-    const DemandModel& model_;
-    Witnesses::Point point_;
+    const ComparedTrials& compared_;
+    const MemoryModel& model_;
+    ComparedTrials::Point point_;
     std::vector<double> growth_;        ///< scratch of add_scaled
     std::optional<std::size_t> batch_;  ///< the axis of the parameter that is the plan's effective batch
 };

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analysis/changes/change_search.hpp"
-#include "hpo/analysis/cases/device_share.hpp"
+#include "hpo/analysis/failure_cases/device_share.hpp"
 #include "hpo/failure/cause.hpp"
 
 namespace hpo::analysis::detail {
@@ -74,12 +74,12 @@ namespace hpo::analysis::detail {
 
 namespace hpo::analysis {
 
-std::optional<Change> smallest_change(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model) {
+std::optional<Change> smallest_change(const FailureCase& entry, const ComparedTrials& compared, const MemoryModel& model) {
     if (!entry.is_oom()) return std::nullopt;
     if (auto change = detail::change_by_attempt(entry)) return change;
     const OomCause cause = entry.failure.cause.value_or(OomCause::unknown);
     if (!follows_from_configuration(cause) || cause == OomCause::limit) return detail::change_by_figures(entry);
-    detail::ChangeSearch search{entry, witnesses, model};
+    detail::ChangeSearch search{entry, compared, model};
     const auto shown = search.by_trial();
     if (shown && shown->size <= 1.01) return shown->change;
     const auto measured = search.by_peaks();

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "analysis/changes/witnesses.hpp"
-#include "analysis/demand/model.hpp"
-#include "hpo/analysis/cases/failure_case.hpp"
+#include "analysis/changes/compared_trials.hpp"
+#include "analysis/memory_need/memory_model.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/changes/change.hpp"
 
 namespace hpo::analysis {
@@ -13,6 +13,6 @@ namespace hpo::analysis {
 /// The smallest single change that is known to fit. A later attempt of the same trial shows it, or else another trial. A much smaller
 /// change that fits by the peaks of all trials is preferred to the latter. For causes outside the configuration the change follows from the
 /// failure's figures. Returns nullopt if no change is known.
-[[nodiscard]] std::optional<Change> smallest_change(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model);
+[[nodiscard]] std::optional<Change> smallest_change(const FailureCase& entry, const ComparedTrials& compared, const MemoryModel& model);
 
 }  // namespace hpo::analysis

@@ -17,7 +17,7 @@
 
 #include <range/v3/view/zip.hpp>
 
-#include "analysis/silent/running_trials.hpp"
+#include "analysis/silent_failures/running_trials.hpp"
 
 namespace hpo::analysis::detail {
 

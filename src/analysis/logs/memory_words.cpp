@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/analysis/failure_cases/told_failure.hpp"
 #include "hpo/failure/classify.hpp"
 
 namespace hpo::analysis::detail {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analysis/logs/memory_words.hpp"
-#include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/analysis/failure_cases/told_failure.hpp"
 
 namespace hpo::analysis::detail {
 

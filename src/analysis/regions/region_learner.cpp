@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/demand/demand.hpp"
-#include "analysis/demand/param_names.hpp"
+#include "analysis/memory_need/memory_axis.hpp"
+#include "analysis/memory_need/param_names.hpp"
 
 namespace hpo::analysis::detail {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/demand/demand.hpp"
-#include "analysis/demand/name_words.hpp"
+#include "analysis/memory_need/memory_axis.hpp"
+#include "analysis/memory_need/name_words.hpp"
 
 namespace hpo::analysis {
 

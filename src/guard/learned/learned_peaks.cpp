@@ -34,7 +34,7 @@ bool LearnedPeaks::is_far_below_failed(const MemoryQuery& query) {
 
 NormalBelief LearnedPeaks::belief_of(const std::vector<double>& row) const {
     NormalBelief belief = model_.predict(row);
-    belief.variance *= validation_.boldness(belief.mean);
+    belief.variance *= validation_.variance_scale(belief.mean);
     return belief;
 }
 
@@ -128,26 +128,26 @@ void LearnedPeaks::compare(const PeakPoints& own) {
     larger_in_sizes_ = {kinds, std::move(counts), std::move(runs)};
 }
 
-ToldLaw LearnedPeaks::law(const History& history, const std::string& device_name) {
+NamedLaw LearnedPeaks::law(const History& history, const std::string& device_name) {
     fitted_ = searched_ = {};  // all of it anew, so that it depends on the history alone
     const bool is_enough = learn(history, device_name, nullptr) == Knowledge::enough;
-    ToldLaw law;
+    NamedLaw law;
     for (const PeakPoints::Point& point : points_.points()) ++(point.censored ? law.ran_out : point.borrowed ? law.borrowed : law.attempts);
-    if (!is_enough || law.attempts + law.borrowed < ToldLaw::least_attempts) return law;
+    if (!is_enough || law.attempts + law.borrowed < NamedLaw::least_attempts) return law;
     const std::vector<LawTerm>& terms = model_.laws().laws().front().terms;
     law.typical_error = validation_.typical_error;
-    law.kind = law.typical_error > ToldLaw::largest_error ? ToldLaw::Kind::none
-               : terms.size() == 1                        ? ToldLaw::Kind::constant
-                                                          : ToldLaw::Kind::products;
-    if (law.kind == ToldLaw::Kind::none) return law;
+    law.kind = law.typical_error > NamedLaw::largest_error ? NamedLaw::Kind::none
+               : terms.size() == 1                        ? NamedLaw::Kind::constant
+                                                          : NamedLaw::Kind::products;
+    if (law.kind == NamedLaw::Kind::none) return law;
     for (const LawTerm& term : terms) {
         if (term.bytes > 0) law.parts.push_back(told(term));
     }
     return law;
 }
 
-ToldLaw::Part LearnedPeaks::told(const LawTerm& term) const {
-    ToldLaw::Part part{.factors = {}, .conditions = {}, .bytes = term.bytes};
+NamedLaw::Part LearnedPeaks::told(const LawTerm& term) const {
+    NamedLaw::Part part{.factors = {}, .conditions = {}, .bytes = term.bytes};
     for (const LawTerm::Factor& factor : term.factors) {
         std::vector<double> values;
         for (const PeakPoints::Point& point : points_.points())

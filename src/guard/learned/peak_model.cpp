@@ -64,7 +64,7 @@ NormalBelief PeakModel::predict(const std::vector<double>& row, double weight) c
     return belief;
 }
 
-double PeakModel::Validation::boldness(double foretold) const {
+double PeakModel::Validation::variance_scale(double foretold) const {
     constexpr double agreeing = 2;  // runs that are added to all, without an error of the model's
     constexpr double usual = 1;     // run that is added near the peak, with the mean of all errors
     constexpr double near = 0.1;    // of the range of what was foretold: the width of a normal kernel

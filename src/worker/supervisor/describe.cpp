@@ -25,7 +25,7 @@ WorkerDescription describe_plugins(const DescriptionRequest& request) {
     }
     Process process = Process::start(spec);
     sockets.theirs = Descriptor{};
-    const Heard heard = hear_out(process, sockets.ours.get(), std::nullopt);  // the program itself limits each plugin's time
+    const ProcessOutput heard = read_to_end(process, sockets.ours.get(), std::nullopt);  // the program itself limits each plugin's time
     try {
         return read_record<WorkerDescription>(heard.text, "description");
     } catch (const Error& error) {

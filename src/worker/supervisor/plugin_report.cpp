@@ -8,7 +8,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/trainer/json.hpp"
-#include "hpo/worker/supervisor/hear_out.hpp"
+#include "hpo/worker/supervisor/process_output.hpp"
 #include "hpo/worker/supervisor/last_line.hpp"
 #include "hpo/worker/supervisor/log_file.hpp"
 #include "hpo/worker/supervisor/process.hpp"
@@ -32,7 +32,7 @@ PluginReport report_on_plugin(const PluginReportRequest& request) {
     for (const std::string& fixed : request.fixed) spec.arguments.push_back("--fix=" + fixed);
     Process process = Process::start(spec);
     sockets.theirs = Descriptor{};
-    const Heard heard = hear_out(process, sockets.ours.get(), request.time_limit);
+    const ProcessOutput heard = read_to_end(process, sockets.ours.get(), request.time_limit);
     const LastLine last{heard.text};
     if (!last.answer.empty()) return read_record<PluginReport>(last.answer, "report");
     PluginReport report{.name = request.trainer};

@@ -10,7 +10,7 @@
 #include "analyze/shown/overview.hpp"
 #include "analyze/shown/rung_table.hpp"
 #include "analyze/shown/silent_page.hpp"
-#include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/failure_cases/history_cause.hpp"
 #include "hpo/analysis/failure_totals.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"

@@ -11,7 +11,7 @@
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/failure_words.hpp"
 #include "analyze/shown/log.hpp"
-#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/failure_line.hpp"
 #include "hpo/failure/python_error.hpp"

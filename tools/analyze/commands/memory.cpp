@@ -6,7 +6,7 @@
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/rung_table.hpp"
-#include "hpo/analysis/cases/peak_attribute.hpp"
+#include "hpo/analysis/failure_cases/peak_attribute.hpp"
 #include "hpo/analysis/memory_report.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"

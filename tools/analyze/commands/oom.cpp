@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/oom.hpp"
-#include "hpo/analysis/cases/own_neighbours.hpp"
+#include "hpo/analysis/failure_cases/own_neighbours.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/memory_leak.hpp"
 

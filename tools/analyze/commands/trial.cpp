@@ -10,7 +10,7 @@
 #include "analyze/shown/objectives.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "analyze/shown/timeline.hpp"
-#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/base/error.hpp"

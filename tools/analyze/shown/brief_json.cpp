@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analyze/shown/brief_json.hpp"
 
-#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/study_counts.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyze/shown/failed_devices.hpp"
-#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/analysis/failure_totals.hpp"
 #include "hpo/failure/failure_line.hpp"
 #include "hpo/failure/signature.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/failure/traits.hpp"
 #include "support/json.hpp"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/store/snapshot.hpp"
 

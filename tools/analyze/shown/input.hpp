@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hpo/analysis/logs/shown_params.hpp"
-#include "hpo/analysis/silent/silent_report.hpp"
+#include "hpo/analysis/silent_failures/silent_report.hpp"
 #include "hpo/core/history.hpp"
 
 namespace hpo::analyze {

@@ -7,7 +7,7 @@
 #include "analyze/shown/failed_devices.hpp"
 #include "analyze/shown/rung_table.hpp"
 #include "analyze/shown/silent_page.hpp"
-#include "hpo/analysis/cases/own_neighbours.hpp"
+#include "hpo/analysis/failure_cases/own_neighbours.hpp"
 
 namespace hpo::analyze {
 

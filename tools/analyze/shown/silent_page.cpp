@@ -234,7 +234,7 @@ constexpr const char* after_error_text = "a value that the program returned afte
 constexpr const char* diverged_text = "training that diverged and was stopped, since memory does not depend on it";
 
 /// "each has a lr of 0.0061 or more, and no other trial has".
-std::string bound_text(const hpo::analysis::NeutralBound& bound) {
+std::string bound_text(const hpo::analysis::SeparatingBound& bound) {
     return "each has a " + bound.param + " of " + hpo::display_text(bound.bound) + (bound.above ? " or more" : " or less") +
            ", and no other trial has";
 }

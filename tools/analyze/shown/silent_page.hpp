@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analyze/shown/objectives.hpp"
-#include "hpo/analysis/silent/silent_report.hpp"
+#include "hpo/analysis/silent_failures/silent_report.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 

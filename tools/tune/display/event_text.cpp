@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tune/display/event_text.hpp"
 
-#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/failure_line.hpp"

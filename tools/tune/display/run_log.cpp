@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/core/memory_leak.hpp"

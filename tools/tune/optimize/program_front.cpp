@@ -434,9 +434,9 @@ void ProgramFront::disconnect() {
     lines_.reset();
 }
 
-Verdict ProgramPruner::judge(const Standing& standing) const {
-    if (!front_->prunes(standing.trial.number)) return {};
-    return {.answer = Verdict::Answer::prune, .reason = "the program's own pruner, at step " + std::to_string(standing.step)};
+Verdict ProgramPruner::judge(const PruneQuery& query) const {
+    if (!front_->prunes(query.trial.number)) return {};
+    return {.answer = Verdict::Answer::prune, .reason = "the program's own pruner, at step " + std::to_string(query.step)};
 }
 
 double ProgramSampler::suggest(const Ask& ask) { return front_->drawn(ask.trial.number, ask.name, ask.distribution); }

@@ -155,7 +155,7 @@ private:
 class ProgramPruner {
 public:
     explicit ProgramPruner(ProgramFront& front) : front_{&front} {}
-    [[nodiscard]] Verdict judge(const Standing& standing) const;
+    [[nodiscard]] Verdict judge(const PruneQuery& query) const;
 
 private:
     ProgramFront* front_;

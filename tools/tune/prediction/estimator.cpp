@@ -48,7 +48,7 @@ std::size_t Estimator::learned() const {
     }));
 }
 
-std::optional<guard::ToldLaw> Estimator::law() const {
+std::optional<guard::NamedLaw> Estimator::law() const {
     if (options_.trials.empty() && options_.same_program.empty()) return std::nullopt;
     const History history{.study = {},
                           .directions = {},

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hpo/core/trial.hpp"
-#include "hpo/guard/learned/told_law.hpp"
+#include "hpo/guard/learned/named_law.hpp"
 #include "hpo/registry/any_memory_guard.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "tune/settings/settings.hpp"
@@ -93,7 +93,7 @@ public:
     /// Attempts that teach it something about one of the kinds of predictions that it was asked about so far.
     [[nodiscard]] std::size_t learned() const;
     /// What the peaks of Options::trials and Options::same_program on this device follow. Nullopt without such trials.
-    [[nodiscard]] std::optional<guard::ToldLaw> law() const;
+    [[nodiscard]] std::optional<guard::NamedLaw> law() const;
     /// What forecasts said of themselves so far. Of those that differ in their figures alone it is the first.
     [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }
 

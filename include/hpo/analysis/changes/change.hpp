@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/analysis/cases/device_share.hpp"
+#include "hpo/analysis/failure_cases/device_share.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/plan_fields.hpp"
 

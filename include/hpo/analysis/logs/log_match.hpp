@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/analysis/failure_cases/told_failure.hpp"
 #include "hpo/analysis/logs/program_log.hpp"
 
 namespace hpo::analysis {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "hpo/analysis/demand/example.hpp"
+#include "hpo/analysis/memory_need/example.hpp"
 #include "hpo/analysis/regions/condition.hpp"
 
 namespace hpo::analysis {

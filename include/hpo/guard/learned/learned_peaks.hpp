@@ -14,7 +14,7 @@
 #include "hpo/guard/learned/larger_runs.hpp"
 #include "hpo/guard/learned/peak_model.hpp"
 #include "hpo/guard/learned/peak_points.hpp"
-#include "hpo/guard/learned/told_law.hpp"
+#include "hpo/guard/learned/named_law.hpp"
 
 namespace hpo::guard {
 
@@ -32,7 +32,7 @@ inline constexpr std::string_view alone_source = "alone";
 /// and a Gaussian process over what they leave. A number whose range is above 0 is an input of the process as its logarithm, other numbers
 /// are inputs as they are. Numbers that are never below 0 may be factors of laws. Texts and truth values are categories, and so is a
 /// parameter that is absent. The plan's micro-batch is an input, if it has one. The parameter that is the effective batch is then none:
-/// what runs at a time decides. An attempt that ran out of memory is right-censored. The variance is that of the model times its boldness
+/// what runs at a time decides. An attempt that ran out of memory is right-censored. The variance is that of the model times its variance_scale
 /// near such peaks in cross-validation.
 ///
 /// Borrowed attempts: while the study has fewer than `most_borrowed` attempts of its own, those of other studies of the same program count
@@ -76,7 +76,7 @@ public:
     [[nodiscard]] bool is_far_below_failed(const MemoryQuery& query);
 
     /// What the peaks of the history's attempts on this device follow.
-    [[nodiscard]] ToldLaw law(const History& history, const std::string& device_name);
+    [[nodiscard]] NamedLaw law(const History& history, const std::string& device_name);
 
 private:
     /// What a fit is of. The other studies do not change while one runs, so the parameters that this study has tell which points count.
@@ -103,7 +103,7 @@ private:
     void compare(const PeakPoints& own);
     [[nodiscard]] NormalBelief belief_of(const std::vector<double>& row) const;
     [[nodiscard]] LargerRuns::Run run_of(const MemoryQuery& query) const;
-    [[nodiscard]] ToldLaw::Part told(const LawTerm& term) const;
+    [[nodiscard]] NamedLaw::Part told(const LawTerm& term) const;
 
     PeakPoints points_;
     PeakModel model_;

@@ -45,7 +45,7 @@ public:
 
         /// How many times larger the squares of errors are than the model says, near a peak that is foretold. Never below 1. Errors at
         /// other peaks count less: of a small peak nearly all may be libraries, and then its error is small.
-        [[nodiscard]] double boldness(double foretold) const;
+        [[nodiscard]] double variance_scale(double foretold) const;
     };
     /// Five-fold cross-validation. Costs five fits.
     [[nodiscard]] Validation validated(const LawData& data) const;

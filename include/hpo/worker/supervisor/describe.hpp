@@ -11,7 +11,7 @@
 
 #include "hpo/trainer/records.hpp"
 #include "hpo/worker/environment.hpp"
-#include "hpo/worker/supervisor/hear_out.hpp"
+#include "hpo/worker/supervisor/process_output.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 
 namespace hpo::worker {

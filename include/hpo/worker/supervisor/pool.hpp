@@ -18,7 +18,7 @@
 #include "hpo/worker/supervisor/device_now.hpp"
 #include "hpo/worker/supervisor/event_loop.hpp"
 #include "hpo/worker/supervisor/memory_questions.hpp"
-#include "hpo/worker/supervisor/orders.hpp"
+#include "hpo/worker/supervisor/worker_jobs.hpp"
 #include "hpo/worker/supervisor/pool_config.hpp"
 #include "hpo/worker/supervisor/remote_worker.hpp"
 #include "hpo/worker/supervisor/reply.hpp"
