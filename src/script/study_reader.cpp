@@ -82,14 +82,13 @@ Objective objective(lua_State* L, int index, const std::string& what) {
     if (lua_type(L, index) != LUA_TTABLE) raise_wrong_type(L, index, context, what, "{ metric = \"...\", direction = \"maximize\" }");
     const Fields fields{L, index, place, known};
     const auto metric = fields.text("metric");
-    const auto direction = fields.text("direction");
+    const auto word = fields.text("direction");
     if (!metric) raise(L, place + ": got no metric; expected the name of one of the trainer's metrics");
     const AtMember at{L, "direction"};
-    if (!direction || (*direction != "minimize" && *direction != "maximize")) {
-        raise(L, place + ": got " + (direction ? "direction '" + clipped(*direction) + "'" : "no direction") +
-                     "; expected minimize or maximize");
-    }
-    return {*metric, *direction == "minimize" ? Direction::minimize : Direction::maximize};
+    const auto direction = word ? direction_of(*word) : std::nullopt;
+    if (!direction)
+        raise(L, place + ": got " + (word ? "direction '" + clipped(*word) + "'" : "no direction") + "; expected minimize or maximize");
+    return {*metric, *direction};
 }
 
 void objectives(lua_State* L, const Fields& fields, StudyDescription& study) {

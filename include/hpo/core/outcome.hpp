@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hpo/core/attributes.hpp"
@@ -34,6 +37,15 @@ enum class OutcomeKind {
     failed,       ///< `failure` says why
     interrupted,  ///< ended because the study was stopped; it says nothing about the trial
 };
+inline constexpr std::array<std::string_view, 4> outcome_kind_names{"complete", "stopped", "failed", "interrupted"};
+
+[[nodiscard]] constexpr std::string_view to_text(OutcomeKind kind) { return outcome_kind_names[static_cast<std::size_t>(kind)]; }
+[[nodiscard]] constexpr std::optional<OutcomeKind> outcome_kind(std::string_view text) {
+    for (std::size_t i = 0; i < outcome_kind_names.size(); ++i) {
+        if (outcome_kind_names[i] == text) return static_cast<OutcomeKind>(i);
+    }
+    return std::nullopt;
+}
 
 /// How one attempt ended. A value, never an exception.
 struct AttemptOutcome {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +17,14 @@
 namespace hpo {
 
 enum class Direction { minimize, maximize };
-[[nodiscard]] constexpr std::string_view to_text(Direction direction) { return direction == Direction::minimize ? "minimize" : "maximize"; }
+inline constexpr std::array<std::string_view, 2> direction_names{"minimize", "maximize"};
+
+[[nodiscard]] constexpr std::string_view to_text(Direction direction) { return direction_names[static_cast<std::size_t>(direction)]; }
+[[nodiscard]] constexpr std::optional<Direction> direction_of(std::string_view text) {
+    if (text == direction_names[0]) return Direction::minimize;
+    if (text == direction_names[1]) return Direction::maximize;
+    return std::nullopt;
+}
 
 /// True if `a` is strictly better than `b`. NaN is never better.
 [[nodiscard]] inline bool better(Direction direction, double a, double b) {

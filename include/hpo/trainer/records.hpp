@@ -32,11 +32,11 @@ struct JsonNames<Precision> {
 };
 template <>
 struct JsonNames<OutcomeKind> {
-    static constexpr std::array<std::string_view, 4> names{"complete", "stopped", "failed", "interrupted"};
+    static constexpr auto& names = outcome_kind_names;
 };
 template <>
 struct JsonNames<Direction> {
-    static constexpr std::array<std::string_view, 2> names{"minimize", "maximize"};
+    static constexpr auto& names = direction_names;
 };
 
 template <>

@@ -10,8 +10,8 @@
 #include "analyze/shown/objectives.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "analyze/shown/timeline.hpp"
-#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/analysis/changed_params.hpp"
+#include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/core/memory_leak.hpp"
@@ -46,16 +46,6 @@ Json failure_json(const hpo::Failure& failure) {
             {"evidence", failure.evidence}};
 }
 
-std::string_view outcome_text(hpo::OutcomeKind kind) {
-    switch (kind) {
-        case hpo::OutcomeKind::complete: return "complete";
-        case hpo::OutcomeKind::stopped: return "stopped";
-        case hpo::OutcomeKind::failed: return "failed";
-        case hpo::OutcomeKind::interrupted: return "interrupted";
-    }
-    return "failed";
-}
-
 Json attempt_json(const hpo::Attempt& attempt) {
     Json marks = Json::array();
     for (const hpo::MemoryMark& mark : attempt.memory) {
@@ -71,7 +61,7 @@ Json attempt_json(const hpo::Attempt& attempt) {
             {"worker_pid", attempt.worker_pid > 0 ? Json(attempt.worker_pid) : Json(nullptr)},
             {"started", time_or_null(attempt.started)},
             {"seconds", or_null(attempt.seconds)},
-            {"outcome", attempt.outcome ? Json(outcome_text(*attempt.outcome)) : Json(nullptr)},
+            {"outcome", attempt.outcome ? Json(to_text(*attempt.outcome)) : Json(nullptr)},
             {"peak_allocated_bytes", or_null(attempt.peak_allocated)},
             {"peak_reserved_bytes", or_null(attempt.peak_reserved)},
             {"approximate", attempt.approximate},
@@ -248,7 +238,7 @@ void print_attempt(const Page& page, const hpo::Trial& one, const hpo::Attempt& 
                    std::string_view log) {
     std::string text = "  " + attempt_name(attempt.index) + ": " + plan_text(attempt.plan) +
                        (attempt.resumed_step ? "; from after step " + std::to_string(*attempt.resumed_step) : "") + "; " +
-                       (attempt.outcome ? std::string{outcome_text(*attempt.outcome)} : "running");
+                       (attempt.outcome ? std::string{to_text(*attempt.outcome)} : "running");
     if (attempt.seconds) text += " after " + duration(*attempt.seconds);
     const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
     if (peak) text += ", peak " + hpo::format_bytes(*peak);

@@ -137,7 +137,7 @@ void RunLog::memory_marked(const Trial& trial, const MemoryMark& mark) {
 
 void RunLog::attempt_ended(const Trial& trial, const Attempt& attempt) {
     std::string head = tools::attempt_name(attempt.index) + " ended";
-    if (attempt.outcome) head += ": " + std::string{store::to_text(*attempt.outcome)};
+    if (attempt.outcome) head += ": " + std::string{to_text(*attempt.outcome)};
     if (attempt.seconds) head += " (" + duration(*attempt.seconds) + ")";
     if (attempt.peak_reserved) head += ", peak " + format_bytes(*attempt.peak_reserved);
     std::vector<std::string> lines{head};

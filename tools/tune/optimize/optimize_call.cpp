@@ -81,9 +81,9 @@ OptimizeCall optimize_call(const Json& message) {
     const Json& directions = member(message, "directions");
     if (!directions.is_null() && !directions.is_array()) refuse("directions", directions, "a list of minimize and maximize");
     for (const Json& each : directions) {
-        const bool is_maximize = each == "maximize";
-        if (!is_maximize && each != "minimize") refuse("directions", directions, "a list of minimize and maximize");
-        call.directions.push_back(is_maximize ? Direction::maximize : Direction::minimize);
+        const auto direction = each.is_string() ? direction_of(each.get_ref<const std::string&>()) : std::nullopt;
+        if (!direction) refuse("directions", directions, "a list of minimize and maximize");
+        call.directions.push_back(*direction);
     }
     call.trials = whole_of(message, "trials");
     if (const Json& seconds = member(message, "seconds"); seconds.is_number()) call.seconds = seconds.get<double>();

@@ -274,9 +274,9 @@ StudyArguments objective_study(StudyArguments arguments, const NamedObjective& o
     std::vector<Direction> directions;
     std::istringstream list{objective.directions + ","};
     for (std::string each; std::getline(list, each, ',');) {
-        if (each != "minimize" && each != "maximize")
-            throw bad_value("--direction", "'" + each + "'", "minimize or maximize, for several values with commas");
-        directions.push_back(each == "maximize" ? Direction::maximize : Direction::minimize);
+        const auto direction = direction_of(each);
+        if (!direction) throw bad_value("--direction", "'" + each + "'", "minimize or maximize, for several values with commas");
+        directions.push_back(*direction);
     }
     const NamedObjective standard;
     const auto say = [&](const char* option, const std::string& text, const std::string& usual) {

@@ -170,9 +170,9 @@ std::vector<Direction> Request::directions() const {
     const store::Json& list = json_["directions"];
     if (!list.is_array() || list.empty()) throw bad_value(place("directions"), shown(list), expected);
     for (const store::Json& word : list) {
-        if (word == to_text(Direction::minimize)) all.push_back(Direction::minimize);
-        else if (word == to_text(Direction::maximize)) all.push_back(Direction::maximize);
-        else throw bad_value(place("directions"), shown(word), expected);
+        const auto direction = word.is_string() ? direction_of(word.get_ref<const std::string&>()) : std::nullopt;
+        if (!direction) throw bad_value(place("directions"), shown(word), expected);
+        all.push_back(*direction);
     }
     return all;
 }

@@ -17,15 +17,6 @@ namespace hpo::store {
 
 // Attempts, failures, memory marks and rejections as rows of the hpo_ tables. Every member has a column.
 
-inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stopped", "failed", "interrupted"};
-[[nodiscard]] constexpr std::string_view to_text(OutcomeKind kind) { return outcome_names[static_cast<std::size_t>(kind)]; }
-[[nodiscard]] constexpr std::optional<OutcomeKind> outcome_kind(std::string_view text) {
-    for (std::size_t i = 0; i < outcome_names.size(); ++i) {
-        if (outcome_names[i] == text) return static_cast<OutcomeKind>(i);
-    }
-    return std::nullopt;
-}
-
 [[nodiscard]] std::string parts_text(const std::vector<EstimatePart>& parts);
 [[nodiscard]] std::vector<EstimatePart> parse_parts(std::string_view text);
 [[nodiscard]] std::optional<std::string> neighbours_text(const std::vector<MemoryNeighbour>& neighbours);
