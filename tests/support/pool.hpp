@@ -47,7 +47,7 @@ struct Record final : ExecutorEvents {
     void on_started(std::int64_t trial, std::int64_t worker_pid) override { pids[trial] = worker_pid; }
     bool on_report(std::int64_t trial, const Report& report) override {
         reports[trial].push_back(report);
-        return report.step >= stop_at_step;
+        return report.step < stop_at_step;
     }
     void on_memory(std::int64_t trial, const MemoryMark& mark) override { marks[trial].push_back(mark); }
     void on_checkpoint(std::int64_t trial, std::int64_t step) override { checkpoints[trial].push_back(step); }

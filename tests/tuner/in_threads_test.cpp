@@ -96,7 +96,7 @@ TEST_CASE("reports of trials in threads are judged on the tuner's thread, and pr
     } observer;
     tuner::InThreads threads{3, [](tuner::RunningJob& job) {
                                  for (int step = 1; step <= 5; ++step) {
-                                     if (job.report(step, x_of(job))) return 0.0;
+                                     if (!job.report(step, x_of(job))) return 0.0;
                                  }
                                  return x_of(job);
                              }};
@@ -133,7 +133,7 @@ TEST_CASE("a stop interrupts trials in threads at their next report, and one tha
                                  if (!meeting.arrive()) throw std::runtime_error{"alone"};
                                  stop = true;
                                  if (job.number() == 0) return x_of(job);
-                                 for (std::int64_t step = 0; !job.report(step, 0); ++step) {
+                                 for (std::int64_t step = 0; job.report(step, 0); ++step) {
                                  }
                                  return 1.0;
                              }};
@@ -156,7 +156,7 @@ TEST_CASE("what an observer throws ends the run, and the trials in threads with 
     Meeting meeting{2};
     tuner::InThreads threads{2, [&](tuner::RunningJob& job) {
                                  if (!meeting.arrive()) throw std::runtime_error{"alone"};
-                                 for (std::int64_t step = 0; !job.report(step, 0); ++step) {
+                                 for (std::int64_t step = 0; job.report(step, 0); ++step) {
                                  }
                                  return 1.0;
                              }};
@@ -177,7 +177,7 @@ TEST_CASE("an observer that throws at each end leaves no trial of the run open, 
         tuner::InThreads threads{4, [&](tuner::RunningJob& job) {
                                      if (!meeting.arrive()) throw std::runtime_error{"alone"};
                                      stop = stops;
-                                     for (std::int64_t step = 0; stops && !job.report(step, 0); ++step) {
+                                     for (std::int64_t step = 0; stops && job.report(step, 0); ++step) {
                                      }
                                      return std::vector{x_of(job)};
                                  }};
@@ -223,7 +223,7 @@ TEST_CASE("threads that a stop has interrupted run the next call's trials to the
                                  if (job.number() < 2 && !meeting.arrive()) throw std::runtime_error{"alone"};
                                  if (job.number() < 2) stop = true;
                                  for (int step = 0; step < 3; ++step) {
-                                     if (job.report(step, 0)) return 0.0;
+                                     if (!job.report(step, 0)) return 0.0;
                                      if (job.number() < 2) step = 0;  // until the stop
                                  }
                                  return x_of(job);

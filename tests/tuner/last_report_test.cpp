@@ -35,7 +35,7 @@ TEST_CASE("a trial is not pruned at its last report: it has finished") {
     // One step, and three of which the first is not the last.
     for (const Trial& trial : all_judged(judged_space, [](tuner::RunningJob& job) {
              job.last_step(1);
-             return job.report(1, 0.5) ? -1.0 : 0.5;
+             return job.report(1, 0.5) ? 0.5 : -1.0;
          })) {
         CHECK(trial.state == TrialState::complete);
         CHECK(trial.values == std::vector{0.5});
@@ -45,7 +45,7 @@ TEST_CASE("a trial is not pruned at its last report: it has finished") {
     for (const Trial& trial : all_judged(judged_space, [](tuner::RunningJob& job) {
              job.last_step(3);
              for (std::int64_t step = 1; step <= 3; ++step) {
-                 if (job.report(step, 0.5)) return -1.0;
+                 if (!job.report(step, 0.5)) return -1.0;
              }
              return 0.5;
          })) {

@@ -664,7 +664,7 @@ TEST_CASE("a store that fails ends the study with its error, wherever it fails a
 
             FullDiskStore direct{at, good_calls, FullDiskStore::Lasts::for_ever};
             CHECK_THROWS_WITH(
-                tuner.optimize(direct, "s", batches, [](tuner::RunningJob& job) { return job.report(1, 0) ? 1.0 : 0.0; }, {.trials = 30}),
+                tuner.optimize(direct, "s", batches, [](tuner::RunningJob& job) { return job.report(1, 0) ? 0.0 : 1.0; }, {.trials = 30}),
                 "hpo.db: disk is full");
         }
     }

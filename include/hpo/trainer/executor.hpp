@@ -38,7 +38,7 @@ class ExecutorEvents {
 public:
     virtual ~ExecutorEvents() = default;
     virtual void on_started(std::int64_t trial, std::int64_t worker_pid) = 0;
-    /// Returns true if the trial should stop.
+    /// Returns false if the trial should stop, as Progress::report does.
     virtual bool on_report(std::int64_t trial, const Report& report) = 0;
     virtual void on_memory(std::int64_t trial, const MemoryMark& mark) = 0;
     /// The job's folder has a checkpoint of this step.

@@ -30,12 +30,12 @@ public:
     }
 
     bool on_report(std::int64_t number, const Report& report) override {
-        if (!counts(number)) return only_ends_;
+        if (!counts(number)) return !only_ends_;
         reservations_of(number).reported(number, report.step);
         const Verdict verdict = books_.report_and_judge(number, report, pruner_);
         // A program that prunes itself may go on after a verdict, and hear another one.
         if (verdict.prunes() || options_.asks_while_running()) prune_reasons_[number] = verdict.reason;
-        return verdict.prunes();
+        return !verdict.prunes();
     }
 
     Suggestion on_suggest(std::int64_t number, const std::string& name, const std::string& distribution) override {

@@ -30,7 +30,7 @@ public:
     [[nodiscard]] std::int64_t number() const noexcept { return job_.trial; }
     /// Call it before the report of the last step. The trial is then not pruned at that step.
     void last_step(std::int64_t step) noexcept { last_step_ = step; }
-    /// Tells an intermediate value. If it returns true, the function should return; its value is then ignored.
+    /// Tells an intermediate value. If it returns false, the function should return; its value is then ignored.
     [[nodiscard]] bool report(std::int64_t step, double value);
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
     /// Adds a line to the trial's log, which `hpo-analyze trial` shows.
@@ -95,12 +95,12 @@ private:
 
 inline bool RunningJob::report(std::int64_t step, double value) {
     try {
-        stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value, .is_last = step == last_step_}) || stopped_;
+        if (!events_.on_report(job_.trial, Report{.step = step, .value = value, .is_last = step == last_step_})) stopped_ = true;
     } catch (...) {
         listener_error_ = std::current_exception();
         throw;
     }
-    return stopped_;
+    return !stopped_;
 }
 
 inline Failure current_failure() {

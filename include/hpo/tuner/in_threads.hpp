@@ -66,7 +66,7 @@ private:
         std::thread thread;
         // The owner's mutex guards the members below.
         std::optional<Report> report;           ///< waits to be judged
-        std::optional<bool> answer;             ///< to the report; true: stop
+        std::optional<bool> answer;             ///< to the report; true: the trial goes on
         bool cut_short = false;                 ///< true if an interruption ended it, not a pruner
         std::optional<AttemptOutcome> outcome;  ///< set when it has ended
     };
@@ -146,7 +146,7 @@ inline bool InThreads::Slot::on_report(std::int64_t /*trial*/, const Report& tol
     report.reset();
     if (answer) return *std::exchange(answer, std::nullopt);
     cut_short = true;
-    return true;
+    return false;
 }
 
 inline bool InThreads::deliver(ExecutorEvents& events) {
@@ -171,23 +171,23 @@ inline bool InThreads::deliver(ExecutorEvents& events) {
 }
 
 inline void InThreads::answer(Slot& slot, ExecutorEvents& events, const Report& report) {
-    const auto tell = [&](bool stop, bool cut_short) {
+    const auto tell = [&](bool goes_on, bool cut_short) {
         {
             const std::lock_guard lock{mutex_};
             if (!slot.report) return;  // an interruption came first
-            slot.answer = stop;
+            slot.answer = goes_on;
             slot.cut_short = cut_short;
         }
         answered_.notify_all();
     };
-    bool stop = true;
+    bool goes_on = false;
     try {
-        stop = events.on_report(slot.job.trial, report);
+        goes_on = events.on_report(slot.job.trial, report);
     } catch (...) {
-        tell(true, true);
+        tell(false, true);
         throw;
     }
-    tell(stop, false);
+    tell(goes_on, false);
 }
 
 }  // namespace hpo::tuner

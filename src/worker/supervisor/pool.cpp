@@ -320,7 +320,7 @@ bool Pool::deliver(ExecutorEvents& events) {
 }
 
 void Pool::judge(ExecutorEvents& events, std::int64_t trial, const Report& report) {
-    const bool stop = events.on_report(trial, report);
+    const bool stop = !events.on_report(trial, report);
     for (WorkerSlot& slot : slots_) {
         if (!slot.running || slot.running->trial != trial || slot.running->stop_asked) continue;
         if (stop && !slot.running->prunes_itself) ask_to_stop(slot);

@@ -32,7 +32,7 @@ struct EvaluateOptions {
 class Listener final : public ExecutorEvents {
 public:
     void on_started(std::int64_t /*trial*/, std::int64_t /*worker_pid*/) override {}
-    bool on_report(std::int64_t /*trial*/, const Report& /*report*/) override { return false; }
+    bool on_report(std::int64_t /*trial*/, const Report& /*report*/) override { return true; }
     void on_memory(std::int64_t /*trial*/, const MemoryMark& mark) override { marks.push_back(mark); }
     void on_end(std::int64_t /*trial*/, AttemptOutcome ended) override { outcome = std::move(ended); }
 

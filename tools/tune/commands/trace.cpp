@@ -77,7 +77,7 @@ void require_nothing_to_record(const StudyArguments& arguments, const TraceOptio
 /// Keeps how the recorded training ended.
 struct TrainingEnd final : ExecutorEvents {
     void on_started(std::int64_t, std::int64_t) override {}
-    bool on_report(std::int64_t, const hpo::Report&) override { return false; }
+    bool on_report(std::int64_t, const hpo::Report&) override { return true; }
     void on_memory(std::int64_t, const MemoryMark&) override {}
     void on_end(std::int64_t, AttemptOutcome outcome) override { ended = std::move(outcome); }
     std::optional<AttemptOutcome> ended;

@@ -60,7 +60,7 @@ std::optional<Json> ProgramExecutor::take(const hpo::command::ProgramLine& line,
     if (!line.values.empty()) now.values = line.values;
     now.pruned = now.pruned || line.pruned;
     if (!line.prune_reason.empty()) now.prune_reason = line.prune_reason;
-    if (line.report) now.should_stop = events.on_report(now.trial, *line.report) || now.should_stop;
+    if (line.report && !events.on_report(now.trial, *line.report)) now.should_stop = true;
     if (line.suggest) {
         if (interrupted_) return Json{{"error", "the study ends"}, {"stopped", true}};
         const Suggestion suggestion = events.on_suggest(now.trial, line.suggest->name, line.suggest->distribution);
