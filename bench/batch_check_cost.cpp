@@ -45,7 +45,7 @@ Case text_case(std::int64_t tokens) {
         .vocabulary = 8000, .hidden = 128, .layers = 2, .heads = 2, .intermediate = 512, .positions = tokens, .pad = 0};
     return {"encoder, 64 texts of " + std::to_string(tokens) + " tokens",
             std::make_shared<hpo::text_classifier::TextModel>(hpo::libtorch::draw_encoder(config, "bench"),
-                                                         hpo::text_classifier::HeadShape{.classes = classes}),
+                                                              hpo::text_classifier::HeadShape{.classes = classes}),
             {{torch::randint(1, 8000, {batch_size, tokens}, torch::kLong)}, torch::randint(classes, {batch_size}, torch::kLong)},
             {.classes = classes, .vocabulary = 8000, .same_shapes = false}};
 }

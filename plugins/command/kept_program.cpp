@@ -17,8 +17,8 @@
 #include <ctime>
 
 #include "fork_request.hpp"
-#include "hpo/process/after_fork.hpp"
 #include "hpo/base/error.hpp"
+#include "hpo/process/after_fork.hpp"
 #include "pipes.hpp"
 #include "process_parent.hpp"
 

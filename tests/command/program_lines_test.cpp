@@ -17,8 +17,10 @@ TEST_CASE("a line may tell constraints, which are numbers") {
     using Told = std::vector<std::pair<std::string, double>>;
     CHECK(said.constraints == Told{{"latency", 0.25}, {"size", -HUGE_VAL}, {"text", 1.5}});
     CHECK_THROWS_WITH(hpo::command::parse_program_line(R"({"constraint": 1})"), Catch::Contains("constraint: got no object"));
-    CHECK_THROWS_WITH(hpo::command::parse_program_line(R"({"constraint": {"c": null}})"), Catch::Contains("c") && Catch::Contains("a number"));
-    CHECK_THROWS_WITH(hpo::command::parse_program_line(R"({"constraint": {"c": NaN}})"), Catch::Contains("NaN") && Catch::Contains("violation"));
+    CHECK_THROWS_WITH(hpo::command::parse_program_line(R"({"constraint": {"c": null}})"),
+                      Catch::Contains("c") && Catch::Contains("a number"));
+    CHECK_THROWS_WITH(hpo::command::parse_program_line(R"({"constraint": {"c": NaN}})"),
+                      Catch::Contains("NaN") && Catch::Contains("violation"));
 }
 
 TEST_CASE("a program's line says a report, values, attributes or memory") {

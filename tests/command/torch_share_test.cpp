@@ -11,7 +11,8 @@ using hpo::worker::Environment;
 
 TEST_CASE("a Python is known by its name") {
     for (const char* name : {"python", "python3", "/usr/bin/python3.11", ".venv/bin/python"}) CHECK(hpo::command::is_python(name));
-    for (const char* name : {"", "python-config", "/usr/bin/pythonw", "train.py", "/opt/python/run"}) CHECK_FALSE(hpo::command::is_python(name));
+    for (const char* name : {"", "python-config", "/usr/bin/pythonw", "train.py", "/opt/python/run"})
+        CHECK_FALSE(hpo::command::is_python(name));
 }
 
 TEST_CASE("a setting of PyTorch's allocator comes behind those of the environment") {

@@ -21,8 +21,8 @@
 #include "support/temporary_directory.hpp"
 #include "weights/write_safetensors.hpp"
 
-using hpo::libtorch::MeteredAllocator;
 using hpo::image_classifier::ImageClassifier;
+using hpo::libtorch::MeteredAllocator;
 using points::Recorder;
 
 namespace {

@@ -163,18 +163,19 @@ TEST_CASE("a third step and a third epoch of linear layers take what the second 
     hpo::image_classifier::ImageTask::Options options;
     options.kind = "mlp";
     options.shape = {.height = 8, .width = 8, .dropout = 0.1};
-    hpo::image_classifier::ImageTask task{std::make_shared<const hpo::image_classifier::PreparedImages>(std::move(images)), std::move(options)};
+    hpo::image_classifier::ImageTask task{std::make_shared<const hpo::image_classifier::PreparedImages>(std::move(images)),
+                                          std::move(options)};
     hold_a_third_against_the_second(task);
 }
 
 TEST_CASE("a third step and a third epoch of an encoder take what the second ones took") {
     constexpr std::size_t length = 16;
     hpo::text_classifier::PreparedTexts texts{.tokenizer = hpo::text::WordCounts{}.tokenizer(8),
-                                         .labels = {{"even", "odd"}, "texts"},
-                                         .train = hpo::text_classifier::full_texts(31, length),
-                                         .validation = hpo::text_classifier::full_texts(3, length),
-                                         .test = {},
-                                         .class_counts = {31, 0}};
+                                              .labels = {{"even", "odd"}, "texts"},
+                                              .train = hpo::text_classifier::full_texts(31, length),
+                                              .validation = hpo::text_classifier::full_texts(3, length),
+                                              .test = {},
+                                              .class_counts = {31, 0}};
     hpo::text_classifier::TextTask::Options options;
     options.encoder = {.vocabulary = 50, .hidden = 32, .layers = 2, .heads = 2, .intermediate = 64, .positions = length};
     hpo::text_classifier::TextTask task{std::make_shared<const hpo::text_classifier::PreparedTexts>(std::move(texts)), std::move(options)};

@@ -25,7 +25,9 @@ struct Net final : hpo::libtorch::Model {
         hidden = register_module("hidden", hpo::libtorch::Linear{1, width});
         head = register_module("head", hpo::libtorch::Linear{width, 1});
     }
-    hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override { return head(torch::tanh(hidden(batch.inputs[0]))).squeeze(1); }
+    hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
+        return head(torch::tanh(hidden(batch.inputs[0]))).squeeze(1);
+    }
     hpo::libtorch::Linear hidden{nullptr};
     hpo::libtorch::Linear head{nullptr};
 };
@@ -76,13 +78,12 @@ private:
 
 class SineTrainer final : public hpo::libtorch::TorchTrainer {
     hpo::TrainerInfo describe() const override {
-        return {
-            .name = "sine_trainer",
-            .summary = "a small network that learns a sine",
-            .parameters = {declare::integer("model.width", 1, 65536, {.standard = 32, .help = "hidden units"}),
-                           declare::integer("train_examples", 1, 1000000, {.standard = 512, .help = "examples to train on"}),
-                           declare::integer("validation_examples", 1, 1000000, {.standard = 256, .help = "examples held out"})},
-            .metrics = {{"error", hpo::Direction::minimize, "mean squared error on examples held out"}}};
+        return {.name = "sine_trainer",
+                .summary = "a small network that learns a sine",
+                .parameters = {declare::integer("model.width", 1, 65536, {.standard = 32, .help = "hidden units"}),
+                               declare::integer("train_examples", 1, 1000000, {.standard = 512, .help = "examples to train on"}),
+                               declare::integer("validation_examples", 1, 1000000, {.standard = 256, .help = "examples held out"})},
+                .metrics = {{"error", hpo::Direction::minimize, "mean squared error on examples held out"}}};
     }
     std::unique_ptr<hpo::libtorch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob&) override {
         return std::make_unique<SineTask>(settings.whole("train_examples"), settings.whole("validation_examples"),

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/changes/change.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/failure_totals.hpp"
 #include "hpo/analysis/prediction.hpp"
 #include "hpo/analysis/rules/lua_rule.hpp"

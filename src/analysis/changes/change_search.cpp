@@ -142,7 +142,8 @@ void ChangeSearch::add_scaled(std::vector<Move>& moves, const ComparedTrials::Ro
         const double factor = std::exp(left / axis.power);
         const double highest = row.point[i] > 0 ? row.point[i] * factor : row.point[i] / factor;
         const auto values = compared_.values(i);
-        auto above = std::ranges::upper_bound(values, std::min(highest, point_[i]), {}, &std::pair<double, const ComparedTrials::Row*>::first);
+        auto above =
+            std::ranges::upper_bound(values, std::min(highest, point_[i]), {}, &std::pair<double, const ComparedTrials::Row*>::first);
         while (above != values.begin() && std::prev(above)->first >= point_[i]) --above;
         if (above == values.begin()) continue;
         --above;

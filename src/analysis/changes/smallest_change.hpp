@@ -5,8 +5,8 @@
 
 #include "analysis/changes/compared_trials.hpp"
 #include "analysis/memory_need/memory_model.hpp"
-#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/changes/change.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 
 namespace hpo::analysis {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/memory_need/memory_axis.hpp"
 #include "analysis/memory_need/evenly_spaced.hpp"
+#include "analysis/memory_need/memory_axis.hpp"
 #include "analysis/memory_need/memory_model.hpp"
 #include "analysis/memory_need/memory_order.hpp"
 #include "analysis/memory_need/param_names.hpp"

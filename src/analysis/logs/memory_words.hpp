@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-
 namespace hpo::analysis::detail {
 
 /// What a line of a program's log says about memory in words of its own.

@@ -137,8 +137,8 @@ NamedLaw LearnedPeaks::law(const History& history, const std::string& device_nam
     const std::vector<LawTerm>& terms = model_.laws().laws().front().terms;
     law.typical_error = validation_.typical_error;
     law.kind = law.typical_error > NamedLaw::largest_error ? NamedLaw::Kind::none
-               : terms.size() == 1                        ? NamedLaw::Kind::constant
-                                                          : NamedLaw::Kind::products;
+               : terms.size() == 1                         ? NamedLaw::Kind::constant
+                                                           : NamedLaw::Kind::products;
     if (law.kind == NamedLaw::Kind::none) return law;
     for (const LawTerm& term : terms) {
         if (term.bytes > 0) law.parts.push_back(told(term));

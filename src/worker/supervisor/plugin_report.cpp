@@ -8,10 +8,10 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/trainer/json.hpp"
-#include "hpo/worker/supervisor/process_output.hpp"
 #include "hpo/worker/supervisor/last_line.hpp"
 #include "hpo/worker/supervisor/log_file.hpp"
 #include "hpo/worker/supervisor/process.hpp"
+#include "hpo/worker/supervisor/process_output.hpp"
 
 namespace hpo::worker {
 

@@ -8,8 +8,8 @@
 #include "analyze/shown/brief_json.hpp"
 #include "analyze/shown/log.hpp"
 #include "analyze/shown/objectives.hpp"
-#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/changed_params.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 

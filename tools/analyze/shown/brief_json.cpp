@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analyze/shown/brief_json.hpp"
 
-#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/changed_params.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/study_counts.hpp"
 
 namespace hpo::analyze {

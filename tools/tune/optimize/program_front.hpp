@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "hpo/process/temporary_folder.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/core/trial.hpp"
+#include "hpo/process/temporary_folder.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/sampler/concept.hpp"
 #include "hpo/worker/descriptor.hpp"

@@ -7,8 +7,8 @@
 
 #include "hpo/analysis/rules/failure_region.hpp"
 #include "hpo/analysis/silent_failures/indivisible.hpp"
-#include "hpo/analysis/silent_failures/separating_bound.hpp"
 #include "hpo/analysis/silent_failures/pace.hpp"
+#include "hpo/analysis/silent_failures/separating_bound.hpp"
 #include "hpo/analysis/silent_failures/silent_failure.hpp"
 #include "hpo/analysis/silent_failures/stale_trials.hpp"
 #include "hpo/analysis/silent_failures/suspicious_values.hpp"

@@ -12,9 +12,9 @@
 #include "hpo/core/plan.hpp"
 #include "hpo/guard/concept.hpp"
 #include "hpo/guard/learned/larger_runs.hpp"
+#include "hpo/guard/learned/named_law.hpp"
 #include "hpo/guard/learned/peak_model.hpp"
 #include "hpo/guard/learned/peak_points.hpp"
-#include "hpo/guard/learned/named_law.hpp"
 
 namespace hpo::guard {
 
@@ -32,8 +32,8 @@ inline constexpr std::string_view alone_source = "alone";
 /// and a Gaussian process over what they leave. A number whose range is above 0 is an input of the process as its logarithm, other numbers
 /// are inputs as they are. Numbers that are never below 0 may be factors of laws. Texts and truth values are categories, and so is a
 /// parameter that is absent. The plan's micro-batch is an input, if it has one. The parameter that is the effective batch is then none:
-/// what runs at a time decides. An attempt that ran out of memory is right-censored. The variance is that of the model times its variance_scale
-/// near such peaks in cross-validation.
+/// what runs at a time decides. An attempt that ran out of memory is right-censored. The variance is that of the model times its
+/// variance_scale near such peaks in cross-validation.
 ///
 /// Borrowed attempts: while the study has fewer than `most_borrowed` attempts of its own, those of other studies of the same program count
 /// for less (History::same_program). The program may have changed since, so all of them may be off by one factor. Those with a parameter

@@ -11,8 +11,8 @@
 
 #include "hpo/trainer/records.hpp"
 #include "hpo/worker/environment.hpp"
-#include "hpo/worker/supervisor/process_output.hpp"
 #include "hpo/worker/supervisor/process.hpp"
+#include "hpo/worker/supervisor/process_output.hpp"
 
 namespace hpo::worker {
 

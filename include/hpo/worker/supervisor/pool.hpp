@@ -18,13 +18,13 @@
 #include "hpo/worker/supervisor/device_now.hpp"
 #include "hpo/worker/supervisor/event_loop.hpp"
 #include "hpo/worker/supervisor/memory_questions.hpp"
-#include "hpo/worker/supervisor/worker_jobs.hpp"
 #include "hpo/worker/supervisor/pool_config.hpp"
 #include "hpo/worker/supervisor/remote_worker.hpp"
 #include "hpo/worker/supervisor/reply.hpp"
 #include "hpo/worker/supervisor/run_until.hpp"
 #include "hpo/worker/supervisor/slot.hpp"
 #include "hpo/worker/supervisor/worker_event.hpp"
+#include "hpo/worker/supervisor/worker_jobs.hpp"
 #include "hpo/worker/supervisor/xid_notes.hpp"
 
 namespace hpo::worker {
