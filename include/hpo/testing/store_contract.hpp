@@ -46,8 +46,14 @@ void check_store_contract(MakeStore&& make_store) {
         CHECK(error_of([&] { store.open_study("", one, Store::Open::create); }) == Errc::bad_value);
         CHECK(error_of([&] { store.open_study("u", {}, Store::Open::create); }) == Errc::bad_value);
         CHECK(store.studies().size() == 2);
-        CHECK_THROWS_WITH(store.open_study("ss", one, Store::Open::resume),
-                          Catch::Contains("did you mean 's'?") || Catch::Contains("known: s, t"));
+        std::string unknown;
+        try {
+            store.open_study("ss", one, Store::Open::resume);
+        } catch (const Error& error) {
+            unknown = error.what();
+        }
+        CAPTURE(unknown);
+        CHECK((unknown.find("did you mean 's'?") != std::string::npos || unknown.find("known: s, t") != std::string::npos));
     }
     SECTION("study attributes are replaced by key") {
         const Study study = store.open_study("s", one, Store::Open::create);
