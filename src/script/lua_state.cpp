@@ -46,7 +46,7 @@ std::string LuaState::place(lua_State* L) const {
         const bool is_member = !members_.empty() && file == chunk_;
         return file + ":" + std::to_string(is_member ? member_line(source_, frame.currentline, members_) : frame.currentline);
     }
-    return chunk_;
+    return call_place_.empty() ? chunk_ : call_place_;
 }
 
 std::chrono::nanoseconds LuaState::processor_time() {

@@ -190,7 +190,7 @@ int tagged(lua_State* L, const char* action) {
     lua_rawseti(L, -2, 1);
     lua_pushvalue(L, 1);
     lua_rawseti(L, -2, 2);
-    luaL_where(L, 1);
+    lua_pushstring(L, LuaState::of(L).place(L).c_str());
     lua_rawseti(L, -2, 3);
     read_only::wrap(L, answer_type);
     return 1;
@@ -225,6 +225,10 @@ std::optional<Recovery> read(lua_State* L, int index, const Rule& rule, const Fa
     lua_rawgeti(L, -1, 1);
     const std::string action = require_text(L, -1, name, "the answer");
     lua_rawgeti(L, -2, 2);
+    lua_rawgeti(L, -3, 3);
+    const std::string place = lua_tostring(L, -1);
+    lua_pop(L, 1);
+    const AfterCall after{L, place};
     Recovery recovery;
     recovery.plan = failed.attempt.plan;
     if (action == "retry") {
@@ -232,13 +236,10 @@ std::optional<Recovery> read(lua_State* L, int index, const Rule& rule, const Fa
         read_retry(L, -1, recovery, &failed);
         if (!recovery.params) recovery.params = failed.attempt.changed_params;
         if (changes_nothing(failed, recovery)) {
-            lua_rawgeti(L, -3, 3);
-            recovery.note = std::string{lua_tostring(L, -1)} + name + ": " + idle_note(failed, recovery);
-            lua_pop(L, 1);
+            recovery.note = place + ": " + name + ": " + idle_note(failed, recovery);
         } else if (const Attempt* earlier = failed_so(failed, recovery)) {
-            lua_rawgeti(L, -3, 3);
             const auto micro = earlier->plan.effective_micro_batch();
-            const std::string text = std::string{lua_tostring(L, -1)} + name + ": hpo.retry returns to the plan of attempt " +
+            const std::string text = place + ": " + name + ": hpo.retry returns to the plan of attempt " +
                                      std::to_string(earlier->index + 1) +
                                      (micro ? " (micro-batch " + std::to_string(*micro) + ")" : std::string{}) +
                                      ", which ran out of memory; expected a plan that was not tried, such as a smaller micro-batch";

@@ -84,11 +84,16 @@ Objective objective(lua_State* L, int index, const std::string& what) {
     const auto metric = fields.text("metric");
     const auto word = fields.text("direction");
     if (!metric) raise(L, place + ": got no metric; expected the name of one of the trainer's metrics");
+    std::string metric_place;
+    {
+        const AtMember at{L, "metric"};
+        metric_place = LuaState::of(L).place(L);
+    }
     const AtMember at{L, "direction"};
     const auto direction = word ? direction_of(*word) : std::nullopt;
     if (!direction)
         raise(L, place + ": got " + (word ? "direction '" + clipped(*word) + "'" : "no direction") + "; expected minimize or maximize");
-    return {*metric, *direction};
+    return {*metric, *direction, std::move(metric_place)};
 }
 
 void objectives(lua_State* L, const Fields& fields, StudyDescription& study) {

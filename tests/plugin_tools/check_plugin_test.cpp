@@ -216,7 +216,8 @@ TEST_CASE("check holds a script against the trainer's description, and the descr
     wrong.replace(wrong.find("maximize"), 8, "minimize");
     workshop.write("study.lua", wrong);
     const std::string refusal =
-        "hpo-tune: error: study.lua: direction of the metric 'score': got 'minimize'; expected 'maximize', as trainer hostile declares it";
+        "hpo-tune: error: study.lua:4: direction of the metric 'score': got 'minimize'; expected 'maximize', as trainer hostile declares "
+        "it";
     CHECK_THAT(check().error, Contains(refusal));
     const auto run = run_command(workshop, {tool("hpo-tune"), "run", "study.lua", "--plugin-dir", folder});
     CHECK(run.status == 2);

@@ -90,7 +90,8 @@ TEST_CASE("a script describes its study") {
     CHECK(study.trainer_options == std::map<std::string, hpo::Value, std::less<>>{
                                        {"augment", false}, {"data", std::string{"/data"}}, {"epochs", std::int64_t{3}}, {"rate", 0.5}});
     REQUIRE(study.objectives.size() == 2);
-    CHECK(study.objectives[1] == hpo::script::Objective{"loss", hpo::Direction::minimize});
+    CHECK(study.objectives[1].metric == "loss");
+    CHECK(study.objectives[1].direction == hpo::Direction::minimize);
     CHECK(study.sampler == "tpe:multivariate=true,startup_trials=20");
     CHECK(study.pruner == "median:warmup_steps=1");
     CHECK(study.guard == "unlimited");
@@ -587,6 +588,18 @@ TEST_CASE("words of Python and of Optuna get their Lua words") {
     CHECK_THAT(space_error("trial:suggest_categorical('x', { 1 })"), Catch::Contains("did you mean 'categorical'?"));
     CHECK_THAT(space_error("trial:categorical('x', { 8, 16, 8 })"),
                Catch::EndsWith("trial:categorical(\"x\"): got the choice 8 twice; expected each choice once"));
+}
+
+TEST_CASE("what is wrong with an answer for the failed trial is told with the line of the call that made it") {
+    for (const auto& [code, error] : std::vector<std::pair<std::string, std::string>>{
+             {"return hpo.retry { params = { length = 999 } }", "s.lua:3: hpo.retry: parameter 'length': got 999; expected int [128, 512]"},
+             {"local answer =\nhpo.retry { params = { length = {} } }\nreturn answer",
+              "s.lua:4: hpo.retry: parameter 'length': got a table"},
+             {"return hpo.retry {\n params = { 8 } }", "s.lua:3: hpo.retry: got a number for the name of a parameter"}}) {
+        CAPTURE(code);
+        const auto answer = recover("on_oom = function(trial, failure, plan)\n" + code + "\nend");
+        CHECK_THAT(answer.rule_error, Catch::StartsWith(error));
+    }
 }
 
 TEST_CASE("rules may prune, fail, or leave it to the policy") {

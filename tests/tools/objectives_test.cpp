@@ -114,10 +114,13 @@ TEST_CASE("what several objectives cannot have is refused before a trial, by che
         {two + "sampler = 'tpe',", ": sampler: got 'tpe' for several objectives; expected random"},
         {two + "save_best = true,", "save-best: got several objectives; expected one"},
         {"objectives = { { metric = 'value', direction = 'minimize' }, { metric = 'value', direction = 'maximize' } },",
-         "got metric 'value' twice; expected each metric once"},
+         "two.lua:7: objectives: got metric 'value' twice; expected each metric once"},
         {"objectives = { { metric = 'value', direction = 'minimize' }, { metric = 'f1', direction = 'maximize' } },",
-         "unknown metric 'f1'; known: value, seconds, peak_memory_bytes"},
-        {"objectives = { { metric = 'seconds', direction = 'minimize' } },", "unknown metric 'seconds'; known: value"},
+         "two.lua:7: trainer quadratic: unknown metric 'f1'; known: value, seconds, peak_memory_bytes"},
+        {"objectives = { { metric = 'seconds', direction = 'minimize' } },",
+         "two.lua:7: trainer quadratic: unknown metric 'seconds'; known: value"},
+        {"objective = {\n direction = 'minimize',\n metric = 'f1' },", "two.lua:9: trainer quadratic: unknown metric 'f1'; known: value"},
+        {"objective = { metric = 'value',\n direction = 'maximize' },", "two.lua:7: direction of the metric 'value': got 'maximize'"},
     };
     for (const Case& each : cases) {
         CAPTURE(each.lines);

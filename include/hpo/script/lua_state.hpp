@@ -81,7 +81,8 @@ public:
     /// Raises the time-out error if the time of this call is over. Every C function that can run for long calls this.
     void check_time(lua_State* L);
 
-    /// "file:line" of the innermost running Lua function, or the file alone. The line is that of the member that is read (AtMember).
+    /// "file:line" of the innermost running Lua function, else of the call whose result is read (AfterCall), or the file alone. The line is
+    /// that of the member that is read (AtMember).
     [[nodiscard]] std::string place(lua_State* L) const;
     /// The text of the script, in which `place` looks for the line of a member.
     void keep_source(std::string_view text) { source_ = text; }
@@ -129,11 +130,13 @@ private:
     static constexpr int deep_calls = 200;
 
     friend class AtMember;
+    friend class AfterCall;
 
     LuaLimits limits_;
     std::string chunk_;
     std::string source_;
     std::vector<std::string> members_;  ///< those that are read now, outermost first
+    std::string call_place_;            ///< AfterCall's
     lua_State* state_ = nullptr;
     std::int64_t used_bytes_ = 0;
     std::int64_t refused_bytes_ = 0;
@@ -152,6 +155,18 @@ public:
     AtMember(const AtMember&) = delete;
     AtMember& operator=(const AtMember&) = delete;
     ~AtMember() { LuaState::of(L_).members_.pop_back(); }
+
+private:
+    lua_State* L_;
+};
+
+/// While it lives, errors that are raised when no function of the script runs name the place of a call that has returned, "study.lua:7".
+class AfterCall {
+public:
+    AfterCall(lua_State* L, std::string place) : L_{L} { LuaState::of(L_).call_place_ = std::move(place); }
+    AfterCall(const AfterCall&) = delete;
+    AfterCall& operator=(const AfterCall&) = delete;
+    ~AfterCall() { LuaState::of(L_).call_place_.clear(); }
 
 private:
     lua_State* L_;

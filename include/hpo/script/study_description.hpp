@@ -17,7 +17,7 @@ namespace hpo::script {
 struct Objective {
     std::string metric;
     Direction direction = Direction::maximize;
-    friend bool operator==(const Objective&, const Objective&) = default;
+    std::string place{};  ///< where the script says its metric, "study.lua:7": for errors that are found later
 };
 
 /// An option of the script, set with `--set name=value`.

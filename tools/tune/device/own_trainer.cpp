@@ -94,10 +94,10 @@ TrainerInfo describe_trainer(Settings& settings) {
 namespace {
 
 /// Who minimises an accuracy finds the worst model.
-void require_declared_direction(const Settings& settings, const TrainerInfo& info, const script::Objective& objective) {
+void require_declared_direction(const TrainerInfo& info, const script::Objective& objective) {
     for (const TrainerMetric& metric : info.metrics) {
         if (metric.name != objective.metric || metric.direction == objective.direction) continue;
-        throw bad_value(settings.arguments().script + ": direction of the metric '" + metric.name + "'",
+        throw bad_value(objective.place + ": direction of the metric '" + metric.name + "'",
                         "'" + std::string{to_text(objective.direction)} + "'",
                         "'" + std::string{to_text(metric.direction)} + "', as trainer " + info.name + " declares it");
     }
@@ -115,15 +115,16 @@ void require_known_to_trainer(const Settings& settings, const TrainerInfo& info)
     std::vector<std::string> metrics;
     for (const TrainerMetric& metric : info.metrics) metrics.push_back(metric.name);
     const std::vector<std::string> names = settings.objectives();
+    const std::vector<script::Objective>& objectives = settings.description().objectives;
     if (names.size() > 1 && !reported_metric(names).empty())
         metrics.insert(metrics.end(), measured_metrics.begin(), measured_metrics.end());
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (!info.open_ended && std::find(metrics.begin(), metrics.end(), names[i]) == metrics.end())
-            throw unknown_name(settings.arguments().script + ": trainer " + info.name, "metric", names[i], metrics);
+            throw unknown_name(objectives[i].place + ": trainer " + info.name, "metric", names[i], metrics);
         if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
             names.begin() + static_cast<std::ptrdiff_t>(i))
-            throw bad_value(settings.arguments().script + ": objectives", "metric '" + names[i] + "' twice", "each metric once");
-        if (!info.open_ended) require_declared_direction(settings, info, settings.description().objectives[i]);
+            throw bad_value(objectives[i].place + ": objectives", "metric '" + names[i] + "' twice", "each metric once");
+        if (!info.open_ended) require_declared_direction(info, objectives[i]);
     }
     std::vector<std::string> parameters;
     for (const TrainerParameter& parameter : info.parameters) parameters.push_back(parameter.name);
