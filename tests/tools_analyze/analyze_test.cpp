@@ -366,6 +366,35 @@ TEST_CASE("a log without a store is read by itself, also if it is packed") {
     CHECK_THAT(here("oom --log log.xz").error, Catch::Contains("is packed by xz; unpack it first: xz -dk log.xz"));
 }
 
+TEST_CASE("NUL bytes that a crash or a cut left in a log do not hide its lines, and a binary file is refused") {
+    const Workshop folder;
+    const auto oom = [&](const std::string& content) {
+        std::ofstream{folder.file("run.log"), std::ios::binary} << content;
+        return run_command(folder, {"/bin/sh", "-c", "exec '" + tool("hpo-analyze") + "' oom --json --log run.log"});
+    };
+    const std::string message = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n";
+    const std::string one(1, '\0');
+    const std::string many(std::size_t{2} << 20U, '\0');  // more than a line is read of
+    for (const std::string& content : {message + "half a line" + one + "\n", message + "half a li" + one + message, many + message,
+                                       "step 1\n" + many + message, one + message, message.substr(0, message.size() - 1) + one}) {
+        const CommandResult result = oom(content);
+        CHECK(result.status == 0);
+        const json messages = json::parse(result.out)["messages"];
+        REQUIRE_FALSE(messages.empty());
+        for (const json& each : messages) CHECK(each["evidence"] == "asked for 2.00 GiB; the message gives no other figure");
+    }
+    CHECK(json::parse(oom(message + "half a li" + one + message).out)["messages"].size() == 2);
+    std::string bytes;
+    for (int i = 0; i < 4096; ++i) bytes += static_cast<char>(i * 37 % 256);
+    std::string numbers;
+    for (char i = 1; i < 100; ++i) numbers += std::string(3, '\0') + i;
+    for (const std::string& content : {bytes, numbers, message + bytes, read_file(HPO_SOURCE_DIR "/" + data + "optuna-5.0.0.db")}) {
+        const CommandResult result = oom(content);
+        CHECK(result.status == 2);
+        CHECK_THAT(result.error, Catch::Contains("is no text: line") && Catch::Contains("holds a NUL byte"));
+    }
+}
+
 TEST_CASE("one log of several studies is read for each of them") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string log = (folder.path() / "run.log").string();

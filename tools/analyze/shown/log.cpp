@@ -26,6 +26,43 @@ namespace {
 
 constexpr std::uintmax_t largest_log_bytes = std::uintmax_t{4} << 30U;
 
+/// What of a log cannot be text. A machine that crashes, or a log that is cut while a program writes to it, leaves NUL bytes between lines.
+class OddBytes {
+public:
+    void count(std::string_view line, std::size_t number) {
+        bytes_ += line.size() + 1;
+        bool in_nuls = false;
+        for (const char c : line) {
+            const bool is_nul = c == '\0';
+            if (is_nul && first_nul_ == 0) first_nul_ = number;
+            if (is_nul ? !in_nuls : is_control(c)) ++odd_;  // NUL bytes in a row count once
+            in_nuls = is_nul;
+        }
+    }
+    /// True if there are NUL bytes, and more than one in a hundred bytes is odd.
+    [[nodiscard]] bool are_too_many() const { return first_nul_ > 0 && odd_ > 1 + bytes_ / 100; }
+    [[nodiscard]] std::size_t first_nul() const { return first_nul_; }
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+private:
+    /// True for control characters that no terminal takes.
+    static bool is_control(char c) { return (c > 0 && c < '\a') || (c > '\r' && c < ' ' && c != '\x1b') || c == '\x7f'; }
+
+    std::size_t bytes_ = 0;
+    std::size_t odd_ = 0;
+    std::size_t first_nul_ = 0;  ///< its line
+};
+
+/// A line that is judged before the rest of a file is read follows so many bytes.
+constexpr std::size_t enough_bytes = std::size_t{1} << 20U;
+
+/// Puts a carriage return, which ends a piece of a line, in the place of NUL bytes in a row.
+void split_at_nuls(std::string& line) {
+    const auto both = [](char a, char b) { return a == '\0' && b == '\0'; };
+    line.erase(std::unique(line.begin(), line.end(), both), line.end());
+    std::ranges::replace(line, '\0', '\r');
+}
+
 [[noreturn]] void refuse_log(const std::string& path, const std::string& what) {
     throw hpo::Error{hpo::Errc::usage, "--log '" + path + "': " + what};
 }
@@ -62,13 +99,23 @@ hpo::analysis::ProgramLog read_log(const std::string& path, const hpo::analysis:
     std::size_t number = 0;
     bool is_of_hpo_tune = false;
     LogLines lines{file};
+    OddBytes odd;
+    const auto require_text = [&] {
+        if (odd.are_too_many())
+            refuse_log(path,
+                       "is no text: line " + std::to_string(odd.first_nul()) + " holds a NUL byte; expected the output of the program");
+    };
     while (lines.next(line)) {
         ++number;
-        if (line.find('\0') != std::string::npos)
-            refuse_log(path, "is no text: line " + std::to_string(number) + " holds a NUL byte; expected the output of the program");
+        odd.count(line, number);
+        if (line.find('\0') != std::string::npos) {
+            if (odd.bytes() > enough_bytes) require_text();
+            split_at_nuls(line);
+        }
         is_of_hpo_tune = is_of_hpo_tune || line.find("run: begins: hpo-tune ") != std::string::npos;
         reader.line(line);
     }
+    require_text();
     if (const std::string wrong = bytes.error(); !wrong.empty()) refuse_log(path, "cannot be read to its end: " + wrong);
     auto log = std::move(reader).finish();
     if (log.events.empty() && log.remarks.empty() && is_of_hpo_tune)
