@@ -88,7 +88,12 @@ TEST_CASE("device memory is told from host memory") {
                   "Unable to allocate 7.45 GiB for an array with shape (1000000, 1000) and data type float64") ==
           FailureKind::host_out_of_memory);
     CHECK(kind_of("OSError", "[Errno 12] Cannot allocate memory") == FailureKind::host_out_of_memory);
-    CHECK(kind_of("RuntimeError", "DataLoader worker (pid 4711) is killed by signal: Killed.") == FailureKind::host_out_of_memory);
+    CHECK(kind_of("",
+                  "E xla/stream_executor/cuda/cuda_driver.cc:1070] failed to alloc 4096 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of "
+                  "memory") == FailureKind::host_out_of_memory);
+    CHECK(kind_of("", "could not allocate pinned host memory of size: 4096") == FailureKind::host_out_of_memory);
+    CHECK(kind_of("", "failed to alloc 4096 bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY: out of memory") ==
+          FailureKind::out_of_memory);
     for (const char* message :
          {"slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch. Some of the step tasks have been OOM Killed.",
           "Task was killed due to the node running low on memory.", "java.lang.OutOfMemoryError: Java heap space",

@@ -81,6 +81,8 @@ constexpr auto examples = std::to_array<Example>({
     {"cuDNN without an algorithm or engine", "RuntimeError: FIND was unable to find an engine to execute this computation", device},
     {"a full /dev/shm", "OSError: [Errno 28] No space left on device: '/dev/shm/psm_1234'", host},
     {"pinned memory", "RuntimeError: unable to pin memory: out of memory", host},
+    {"pinned memory", "failed to alloc 4096 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory", host, {}, 4096},
+    {"pinned memory", "could not allocate pinned host memory of size: 4096", host, {}, 4096},
     {"cuDNN's scratch space", "CUDNN failed to allocate the scratch space for the runner", device},
     {"cuBLAS's handle", "CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", device},
     {"an OutOfMemoryError", "torch.OutOfMemoryError: Tried to allocate 2.00 GiB", device, {}, 2 * gib},

@@ -277,13 +277,14 @@ inline std::optional<OomMessage> parse_framework_message(std::string_view text) 
     };
     for (const std::string_view phrase :
          {"trying to allocate ", "Out of memory allocating ", "out of memory allocating ", "Failed to allocate request for ",
-          "failed to allocate ", "Failed to allocate ", "Unable to allocate ", "Attempting to allocate ", "Attempting to reserve ",
-          "out of memory to allocate ", "ailed to cudaMalloc ", "memory allocation of ", "cannot allocate vector of size ",
-          "Requested size was ", "Requested amount of GPU memory (", "smaller than requested bytes of "}) {
+          "failed to alloc ", "failed to allocate ", "Failed to allocate ", "Unable to allocate ", "Attempting to allocate ",
+          "Attempting to reserve ", "out of memory to allocate ", "ailed to cudaMalloc ", "memory allocation of ",
+          "cannot allocate vector of size ", "Requested size was ", "Requested amount of GPU memory (",
+          "smaller than requested bytes of "}) {
         if (!message.requested_bytes) message.requested_bytes = detail::size_after(text, phrase);
     }
-    for (const std::string_view phrase :
-         {"requested buffer of size ", "malloc of size ", "requested bytes of ", "emory allocation of size "}) {
+    for (const std::string_view phrase : {"requested buffer of size ", "malloc of size ", "requested bytes of ",
+                                          "emory allocation of size ", "pinned host memory of size: "}) {
         if (!message.requested_bytes) message.requested_bytes = number_after(phrase);
     }
     if (const auto refused = std::min(text.find("alloc fail type "), text.find("device allocator fail type "));
