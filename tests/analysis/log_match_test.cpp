@@ -607,6 +607,76 @@ TEST_CASE("advice about memory is no message about it") {
     }
 }
 
+TEST_CASE("what a program predicted and refused is prevented, and no out-of-memory") {
+    for (const char* line :
+         {"WARNING: skipping: out of memory predicted (11.2 GiB needed, 10.75 GiB there)", "skipping trial: batch 64 would OOM",
+          "2026-11-20 08:00:00,000 | WARNING | skipping: out of memory predicted (11.2 GiB needed)", "OOM expected, pruning the trial",
+          "ERROR skipping config: predicted CUDA out of memory",
+          "refused: this batch will run out of GPU memory, likely to be OOM (predicted)", "skipped, would cause CUDA OOM",
+          "Skipping: estimated memory of 12.0 GiB exceeds 10.75 GiB", "pruning: out of memory likely with batch=512"}) {
+        CAPTURE(line);
+        const ProgramLog log = log_of(line);
+        REQUIRE(log.remarks.size() == 1);
+        CHECK(log.remarks[0].failure.kind == FailureKind::predicted_oom);
+        CHECK_FALSE(log.remarks[0].doubtful);
+        LogMatch match = match_of(line, {});
+        CHECK(match.unmatched_memory == 0);
+    }
+    for (const char* line :
+         {"INFO: OOM guard: batch would OOM, using gradient checkpointing instead", "out of memory predicted, trying anyway",
+          "WARNING: batch 512 will run out of memory", "OOM likely with batch=512"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.empty());
+    }
+    for (const char* line : {"ERROR in predict: CUDA out of memory", "prediction: CUDA out of memory, skipping batch",
+                             "CUDA out of memory, skipping trial", "skipping trial, OOM with an expected peak of 9.0 GiB"}) {
+        CAPTURE(line);
+        const ProgramLog log = log_of(line);
+        REQUIRE(log.remarks.size() == 1);
+        CHECK(log.remarks[0].failure.kind == FailureKind::out_of_memory);
+    }
+    const ProgramLog either = log_of("OOM (predicted 9.0 GiB), skipping trial");
+    REQUIRE(either.remarks.size() == 1);
+    CHECK(either.remarks[0].doubtful);
+}
+
+TEST_CASE("the text of a pruned trial that predicts an out-of-memory is told as prevented, and a real one before it counts more") {
+    const auto pruned = hpo::TrialState::pruned;
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, pruned, 20, 1.5), ended(2, pruned, 30, 2.5),
+                                         ended(3, pruned, 40, 3.5)};
+    const auto line = [](const char* second, const std::string& text) {
+        return "[I 2026-01-31 12:00:" + std::string{second} + ",010] Trial " + text + "\n";
+    };
+    const LogMatch match =
+        match_of("skipping: out of memory predicted\n" + line("10", "0 finished with value: 0.5 and parameters: {'x': 0.5}.") +
+                     line("20", "1 pruned. predicted peak 10.8 GiB exceeds 10.75 GiB") + "CUDA out of memory (batch=32)\n" +
+                     line("30", "2 pruned. predicted CUDA out of memory for batch 16") + line("40", "3 pruned. not promising"),
+                 trials);
+    REQUIRE(match.told.size() == 2);  // trial 0 ran to its end, whatever was predicted before
+    CHECK(match.told.at(1).failure.kind == FailureKind::predicted_oom);
+    CHECK(match.told.at(2).failure.kind == FailureKind::out_of_memory);
+    const auto cases = failure_cases(trials, match.told);
+    REQUIRE(cases.size() == 2);
+    CHECK_FALSE(cases[0].is_oom());
+    CHECK(cases[1].is_oom());
+}
+
+TEST_CASE("a reason of a trial that predicts an out-of-memory is prevented, whatever word it begins with") {
+    const auto kind_of = [](hpo::TrialState state, const std::string& name, const std::string& text) {
+        hpo::Trial trial = ended(0, state, 10, 0.5);
+        trial.user_attributes[name] = '"' + text + '"';
+        const auto cases = failure_cases(std::vector{trial});
+        return cases.empty() ? std::string{} : std::string{to_text(cases[0].failure.kind)};
+    };
+    const auto pruned = hpo::TrialState::pruned;
+    CHECK(kind_of(pruned, "prune_reason", "OOM predicted: 12.0 GiB needed") == "predicted_oom");
+    CHECK(kind_of(pruned, "prune_reason", "predicted peak 12.0 GiB exceeds 10.75 GiB") == "predicted_oom");
+    CHECK(kind_of(pruned, "prune_reason", "OOM") == "out_of_memory");
+    CHECK(kind_of(logged_fail, "error", "RuntimeError: CUDA out of memory predicted, refused") == "predicted_oom");
+    CHECK(kind_of(logged_complete, "warning", "batch 64 would OOM, so 32 was taken") == "");
+    CHECK(kind_of(pruned, "warning", "batch 64 would OOM, so 32 was taken") == "");
+}
+
 TEST_CASE("the error that Optuna names is not replaced by a line that stands near it") {
     const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20, 1.5)};
     const std::string named = "[W 2026-01-31 12:00:20,010] Trial 1 failed with parameters: {'x': 1.5} because of the following error: ";

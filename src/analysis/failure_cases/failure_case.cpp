@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/failure_cases/predicted_oom.hpp"
 #include "hpo/analysis/failure_cases/attribute_value.hpp"
 #include "hpo/analysis/failure_cases/peak_attribute.hpp"
 #include "hpo/base/bytes.hpp"
@@ -87,16 +88,12 @@ std::optional<double> trial_seconds(const Trial& trial) {
     const bool finished_well = trial.state == TrialState::complete && !trial.values.empty() && has_finite_values(trial);
     const std::string reason = attribute_text(attributes, {"prune_reason", "fail_reason"}).value_or("");
     const bool flagged = attribute_is_set(attributes, "oom") || attribute_is_set(attributes, "oom_error");
-    const bool marked = flagged || reason == "oom" || reason.starts_with("OOM");
+    const bool predicted =
+        hpo::detail::mentions_any(hpo::detail::lower_case(reason), {"oom_prevention", "oom prevention", "estimated memory"}) ||
+        predicts_oom(reason);
+    const bool marked = flagged || (!predicted && (reason == "oom" || reason.starts_with("OOM")));
     if (finished_well && !marked) return told_in_attributes(trial, ordinary);  // the program may have caught it and returned a value
-    if (!marked && hpo::detail::mentions_any(hpo::detail::lower_case(reason), {"oom_prevention", "oom prevention", "estimated memory"})) {
-        Failure prevented;
-        prevented.kind = FailureKind::predicted_oom;
-        prevented.message = reason;
-        prevented.cause = OomCause::capacity;
-        prevented.evidence = "refused before launch: " + reason;
-        return ToldFailure{.failure = std::move(prevented), .place = "attribute prune_reason"};
-    }
+    if (!marked && predicted) return ToldFailure{.failure = refused_by_program(reason), .place = "attribute prune_reason"};
     ToldFailure told;
     std::string message;
     for (const std::string_view name : {"error_message", "cuda_error_msg", "oom_error", "oom_message", "error", "exception"}) {
@@ -118,6 +115,7 @@ std::optional<double> trial_seconds(const Trial& trial) {
         return told;
     }
     const std::string type = attribute_text(attributes, {"cuda_error_type", "error_type"}).value_or("");
+    if (!marked && predicts_oom(message)) return ToldFailure{.failure = refused_by_program(message), .place = told.place};
     told.failure = type.empty() ? classify_python(message) : classify_text({.type = type, .message = message});
     if (message.empty()) told.place = flagged ? "attribute oom" : marked ? "attribute prune_reason" : "attribute cuda_error";
     if (told.failure.kind == FailureKind::trainer_error) {  // the message does not show the kind; another attribute may

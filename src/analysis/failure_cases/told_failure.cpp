@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/memory_need/name_words.hpp"
 #include "hpo/analysis/failure_cases/json_texts.hpp"
 #include "hpo/failure/classify.hpp"
@@ -100,8 +101,12 @@ std::optional<TextSays> told_by(std::string_view name, std::string_view text, bo
     if (says == NameSays::nothing && !program) return std::nullopt;
     TextSays told{.failure = classify_python(text), .certain = program};
     const std::string lower = hpo::detail::lower_case(text);
-    if (one_of(lower, {"oom", "out of memory", "out_of_memory", "cuda oom", "gpu oom", "cuda out of memory", "outofmemory"}))
+    if (predicts_oom(text)) {
+        if (!failed && says != NameSays::error && !says_refused(text)) return std::nullopt;  // the program may have gone on
+        told.failure = refused_by_program(std::string{text});
+    } else if (one_of(lower, {"oom", "out of memory", "out_of_memory", "cuda oom", "gpu oom", "cuda out of memory", "outofmemory"})) {
         told.failure.kind = FailureKind::out_of_memory;
+    }
     if (told.failure.kind == FailureKind::crash && is_one_word(text)) {  // "killed", "aborted": a state, and not a shell's words
         told.failure.kind = FailureKind::trainer_error;
         told.failure.signal.reset();
@@ -118,6 +123,7 @@ namespace hpo::analysis {
 
 bool tells_at_least(const Failure& a, const Failure& b) {
     const auto rank = [](const Failure& failure) {
+        if (failure.kind == FailureKind::predicted_oom) return 1;
         if (is_memory(failure.kind)) return failure.requested_bytes ? 3 : 2;
         return failure.kind == FailureKind::trainer_error ? 0 : 1;
     };
@@ -128,6 +134,7 @@ std::optional<ToldFailure> told_in_attributes(const Trial& trial, OrdinaryTexts&
     std::optional<ToldFailure> best;
     const bool ran = trial.state == TrialState::complete && has_finite_values(trial);
     const auto counts = [&](const detail::TextSays& told, const std::string& name, const std::string& path, const std::string& text) {
+        if (told.failure.kind == FailureKind::predicted_oom && trial.state == TrialState::complete) return false;
         if (ran) return (told.certain || detail::names_message(name)) && !ordinary.is_usual(name, path, text);
         return told.certain || !ordinary.contains(name, path, text);
     };

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/logs/memory_words.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/python_error.hpp"

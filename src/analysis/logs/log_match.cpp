@@ -17,6 +17,7 @@
 
 #include <range/v3/view/zip.hpp>
 
+#include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/silent_failures/running_trials.hpp"
 
 namespace hpo::analysis::detail {
@@ -100,7 +101,7 @@ struct EventTrial {
 }
 
 Failure failure_of(const LogEvent& event) {
-    Failure failure = classify_python(event.error);
+    Failure failure = predicts_oom(event.error) ? refused_by_program(event.error) : classify_python(event.error);
     const auto chain = exceptions_in(event.traceback);
     if (auto raised = classify_exceptions(chain); raised && may_hide_cause(failure.kind)) {
         // The traceback has the qualified type, and the causes that the last exception hides.
@@ -339,14 +340,19 @@ struct RemarkTime {
 /// line, too.
 void tell(ToldFailures& told, const Trial& trial, const LogRemark& remark, std::string place) {
     const FailureKind kind = remark.failure.kind;
+    if (kind == FailureKind::predicted_oom && trial.state != TrialState::pruned && trial.state != TrialState::fail) return;
     const bool went_on = trial.state == TrialState::complete || trial.state == TrialState::pruned;
     const bool killed = was_killed(remark.failure);
     if (went_on && !killed && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
     ToldFailure failure{.failure = remark.failure, .place = std::move(place)};
     const auto [known, is_new] = told.emplace(trial.number, failure);
-    const bool says_more = is_memory(kind) || killed || remark.own_words;
-    const bool has_figures = known->second.failure.kind == kind && !known->second.failure.requested_bytes && remark.failure.requested_bytes;
-    if (!is_new && (has_figures || (says_more && known->second.failure.kind == FailureKind::non_finite)))
+    const Failure& before = known->second.failure;
+    const bool ran_out = ran_out_of_memory(kind);
+    const bool says_more = ran_out || killed || remark.own_words;
+    const bool has_figures = before.kind == kind && !before.requested_bytes && remark.failure.requested_bytes;
+    const bool shows_killer = was_killed(before) && kind == FailureKind::host_out_of_memory;
+    const bool came_true = before.kind == FailureKind::predicted_oom && ran_out;
+    if (!is_new && (has_figures || shows_killer || came_true || (says_more && before.kind == FailureKind::non_finite)))
         known->second = std::move(failure);
 }
 
@@ -401,8 +407,8 @@ void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& m
                 unknown.push_back(&remark);
                 continue;
             }
-            if (is_memory(remark.failure.kind)) ++match.unmatched_memory;
-            if (remark.process_died && was_killed(remark.failure)) ++match.unmatched_kills;
+            if (ran_out_of_memory(remark.failure.kind)) ++match.unmatched_memory;
+            if (was_killed(remark.failure)) ++match.unmatched_kills;
             match.unmatched.push_back(
                 remark.doubtful ? place + ": it may tell of an out-of-memory, or only mention one"
                                 : place + ": " + std::string{to_text(remark.failure.kind)} +

@@ -3,70 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/failure_cases/predicted_oom.hpp"
 #include "hpo/analysis/failure_cases/told_failure.hpp"
 #include "hpo/failure/classify.hpp"
 
 namespace hpo::analysis::detail {
-
-/// The place of the words that say that memory ran out.
-struct WordsPlace {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-    bool host = false;
-};
-
-[[nodiscard]] bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
-
-/// "not enough memory", "not enough free GPU memory".
-[[nodiscard]] std::optional<WordsPlace> not_enough_memory(std::string_view lower) {
-    constexpr std::string_view words = "not enough ";
-    const auto at = lower.find(words);
-    if (at == std::string_view::npos) return std::nullopt;
-    std::size_t end = at + words.size();
-    for (int skipped = 0; skipped < 3; ++skipped) {
-        constexpr std::string_view memory = "memory";
-        if (lower.substr(end).starts_with(memory)) return WordsPlace{.begin = at, .end = end + memory.size()};
-        const auto space = lower.find(' ', end);
-        if (space == std::string_view::npos) return std::nullopt;
-        const std::string_view word = lower.substr(end, space - end);
-        if (!one_of(word, {"free", "available", "gpu", "cuda", "device", "video", "graphics", "host", "system"})) return std::nullopt;
-        end = space + 1;
-    }
-    return std::nullopt;
-}
-
-/// The first such words of the line. Letters and underscores beside them make them a name, as in oom_handler.
-[[nodiscard]] std::optional<WordsPlace> memory_words_place(std::string_view lower) {
-    std::optional<WordsPlace> found = not_enough_memory(lower);
-    for (const std::string_view words : {"out of memory", "out_of_memory", "outofmemory", "outofmemoryerror", "memoryerror", "oom"}) {
-        for (auto at = lower.find(words); at != std::string_view::npos; at = lower.find(words, at + 1)) {
-            const auto end = at + words.size();
-            if ((at > 0 && is_word_part(lower[at - 1])) || (end < lower.size() && is_word_part(lower[end]))) continue;
-            if (!found || at < found->begin) found = WordsPlace{.begin = at, .end = end, .host = words == "memoryerror"};
-            break;
-        }
-    }
-    return found;
-}
-
-std::vector<std::string_view> letters_of(std::string_view text) {
-    std::vector<std::string_view> words;
-    for (std::size_t i = 0; i < text.size();) {
-        std::size_t stop = i;
-        while (stop < text.size() && std::isalpha(static_cast<unsigned char>(text[stop])) != 0) ++stop;
-        if (stop > i + 1) words.push_back(text.substr(i, stop - i));
-        i = std::max(stop, i + 1);
-    }
-    return words;
-}
 
 /// True if what follows makes the words a name, a setting or a count: "is caught in train.py", "handler installed", "= 0", ": false".
 [[nodiscard]] bool only_mentions_behind(std::string_view rest) {
@@ -107,6 +53,8 @@ MemoryWords memory_words(std::string_view line) {
          "test",   "testing",  "simulate", "simulating", "expect",   "expected",   "import",   "except",   "class",   "until",
          "will",   "can",      "against",  "guard",      "previous", "earlier",    "about",    "what",     "how",     "why",
          "likely", "unlikely", "instead",  "on",         "to",       "for"});
+    if (predicts_oom(line)) return MemoryWords::predicted;
+    static constexpr auto foreseen = std::to_array<std::string_view>({"predicted", "estimated", "anticipated", "projected", "forecast"});
     const std::string lower = hpo::detail::lower_case(line);
     const auto place = memory_words_place(lower);
     if (!place || only_mentions_behind(std::string_view{lower}.substr(place->end))) return MemoryWords::none;
@@ -114,7 +62,8 @@ MemoryWords memory_words(std::string_view line) {
     const auto is_level = [](std::string_view word) { return std::ranges::find(levels, word) != levels.end(); };
     if (const auto level = std::ranges::find_if(before.rbegin(), before.rend(), is_level); level != before.rend())
         before.erase(before.begin(), level.base());
-    bool known = true;
+    const auto behind = letters_of(std::string_view{lower}.substr(place->end));
+    bool known = behind.empty() || std::ranges::find(foreseen, behind.front()) == foreseen.end();  // "OOM: predicted 12 GiB" may be either
     for (const std::string_view word : before) {
         if (std::ranges::find(mentions, word) != mentions.end()) return MemoryWords::none;
         known = known && std::ranges::find(plain, word) != plain.end();

@@ -2,20 +2,17 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
 namespace hpo::analysis::detail {
 
 /// What a line of a program's log says about memory in words of its own.
 enum class MemoryWords {
-    none,      ///< nothing, or it only mentions memory: advice, a setting, a hope
-    doubtful,  ///< it speaks of an out-of-memory, and may only mention it
-    device,    ///< memory ran out: "CUDA out of memory (batch=32)", "OOM!", "not enough GPU memory: returning penalty"
-    host,      ///< "MemoryError"
+    none,       ///< nothing, or it only mentions memory: advice, a setting, a hope
+    predicted,  ///< the program says that memory would run out (predicts_oom)
+    doubtful,   ///< it speaks of an out-of-memory, and may only mention it
+    device,     ///< memory ran out: "CUDA out of memory (batch=32)", "OOM!", "not enough GPU memory: returning penalty"
+    host,       ///< "MemoryError"
 };
-
-/// The words of letters alone, without single letters.
-[[nodiscard]] std::vector<std::string_view> letters_of(std::string_view text);
 
 /// Reads a line that is not an allocator's message. Only words that a log has before such a message may stand before it: a time, a level, a
 /// worker, a trial, "skipping config", "caught". What stands before a level is the logger's name, and is skipped.

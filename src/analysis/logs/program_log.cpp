@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/logs/memory_words.hpp"
 #include "hpo/analysis/failure_cases/told_failure.hpp"
 
@@ -16,7 +17,7 @@ namespace hpo::analysis::detail {
 /// True if the text of a pruned trial speaks of a failure and does not say yet what failed: more of it may stand below. A text such as "not
 /// promising" is whole.
 [[nodiscard]] bool begins_to_tell(std::string_view text) {
-    if (text.empty()) return false;
+    if (text.empty() || predicts_oom(text)) return false;
     const FailureKind kind = classify_python(text).kind;
     if (is_memory(kind) || is_device(kind)) return false;
     const std::string first = hpo::detail::lower_case(text.substr(0, text.find('\n')));
@@ -161,7 +162,12 @@ void LogReader::remark(std::string_view raw) {
     Failure failure = classify_python(raw);
     const auto words = raw.size() > longest_sentence ? detail::MemoryWords::none : detail::memory_words(raw);
     bool own_words = false;
-    if (!program || !is_memory(failure.kind)) {
+    if (words == detail::MemoryWords::predicted) {
+        own_words = !detail::says_refused(raw);
+        if (own_words && error.empty()) return;
+        failure = own_words ? Failure{} : detail::refused_by_program(std::string{raw});
+        if (own_words) failure.message = error;
+    } else if (!program || !is_memory(failure.kind)) {
         own_words = words == detail::MemoryWords::none && !error.empty();
         if (own_words) {
             ++own_words_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,13 +31,14 @@ struct Message {
     std::optional<std::int64_t> trial;  ///< that the log names
     hpo::Failure failure;
 
-    [[nodiscard]] bool is_memory() const { return hpo::is_memory(failure.kind); }
+    [[nodiscard]] bool ran_out() const { return hpo::analysis::ran_out_of_memory(failure.kind); }
 };
 
 /// What the logs tell: how trials ended by Optuna's lines, and what was printed beside them. An error of one trial may be told twice, by
 /// what its program printed and by Optuna.
 struct LogFailures {
     std::vector<Message> messages;
+    std::vector<Message> beside;  ///< in an overview of out-of-memories: killed processes, and trials that a program refused
     std::size_t lines = 0;
     std::size_t ends = 0;       ///< lines about the end of a trial
     std::size_t own_words = 0;  ///< errors in a program's own words
@@ -60,40 +62,64 @@ void add(LogFailures& failures, const hpo::analysis::ProgramLog& log) {
     std::size_t line_before = 0;
     for (auto& [line, message] : by_line) {
         constexpr std::size_t longest_traceback = 60;
-        const bool is_same = before && line - line_before <= longest_traceback && message.is_memory() && message.failure.requested_bytes &&
+        const bool is_same = before && line - line_before <= longest_traceback && message.ran_out() && message.failure.requested_bytes &&
                              message.trial == before->trial;
         if (is_same) failures.messages.pop_back();
         hpo::explain_oom(message.failure, {});
         failures.messages.push_back(std::move(message));
         const Message& kept = failures.messages.back();
-        before = kept.is_memory() && !kept.failure.requested_bytes ? &kept : nullptr;
+        before = kept.ran_out() && !kept.failure.requested_bytes ? &kept : nullptr;
         line_before = line;
     }
 }
 
 std::string name_of(const Message& message) {
     const hpo::Failure& failure = message.failure;
-    return message.is_memory() ? std::string{hpo::analysis::failure_name(failure)} + " (" +
-                                     std::string{to_text(failure.cause.value_or(hpo::OomCause::unknown))} + ")"
-                               : std::string{hpo::analysis::failure_name(failure)};
+    return message.ran_out() ? std::string{hpo::analysis::failure_name(failure)} + " (" +
+                                   std::string{to_text(failure.cause.value_or(hpo::OomCause::unknown))} + ")"
+                             : std::string{hpo::analysis::failure_name(failure)};
+}
+
+Json messages_json(const std::vector<Message>& messages) {
+    Json all = Json::array();
+    for (const Message& message : messages) {
+        all.push_back({{"place", message.place},
+                       {"trial", message.trial ? Json(*message.trial) : Json(nullptr)},
+                       {"kind", std::string{hpo::analysis::failure_name(message.failure)}},
+                       {"cause", message.failure.cause ? Json(std::string{to_text(*message.failure.cause)}) : Json(nullptr)},
+                       {"evidence", message.failure.evidence},
+                       {"message", hpo::failure_line(message.failure)}});
+    }
+    return all;
 }
 
 Json failures_json(const Query& query, const LogFailures& failures) {
-    Json messages = Json::array();
-    for (const Message& message : failures.messages) {
-        messages.push_back({{"place", message.place},
-                            {"trial", message.trial ? Json(*message.trial) : Json(nullptr)},
-                            {"kind", std::string{hpo::analysis::failure_name(message.failure)}},
-                            {"cause", message.failure.cause ? Json(std::string{to_text(*message.failure.cause)}) : Json(nullptr)},
-                            {"evidence", message.failure.evidence},
-                            {"message", hpo::failure_line(message.failure)}});
-    }
     return {{"store", nullptr},
             {"files", query.logs},
             {"lines", failures.lines},
             {"trial_lines", failures.ends},
-            {"messages", std::move(messages)},
+            {"messages", messages_json(failures.messages)},
+            {"beside_memory", messages_json(failures.beside)},
             {"other_error_lines", failures.own_words}};
+}
+
+/// What a message says, as the page shows it.
+std::string says(const Message& message) {
+    std::string text = message.failure.evidence.empty() ? one_line(hpo::failure_line(message.failure), 300) : message.failure.evidence;
+    constexpr std::string_view perhaps = "perhaps by the kernel's out-of-memory killer";
+    if (hpo::was_killed(message.failure) && text.find(perhaps) == std::string::npos) text += "; killed " + std::string{perhaps};
+    return text;
+}
+
+void print_messages(const Page& page, const std::vector<Message>& messages) {
+    constexpr std::size_t most = 20;
+    for (std::size_t i = 0; i < messages.size() && i < most; ++i) {
+        const Message& message = messages[i];
+        page.paragraph("  " + message.place + (message.trial ? ", trial " + std::to_string(*message.trial) : "") + ": " + name_of(message) +
+                           ": " + says(message),
+                       6);
+    }
+    if (messages.size() > most) page.line("  and " + counted(messages.size() - most, "other") + ": --json");
 }
 
 }  // namespace
@@ -101,7 +127,13 @@ Json failures_json(const Query& query, const LogFailures& failures) {
 void log_alone(const Query& query, Overview of) {
     LogFailures failures;
     for (const std::string& path : query.logs) add(failures, read_log(path, {}));
-    if (of == Overview::oom) std::erase_if(failures.messages, [](const Message& message) { return !message.is_memory(); });
+    if (of == Overview::oom) {
+        for (const Message& message : failures.messages) {
+            if (hpo::was_killed(message.failure) || message.failure.kind == hpo::FailureKind::predicted_oom)
+                failures.beside.push_back(message);
+        }
+        std::erase_if(failures.messages, [](const Message& message) { return !message.ran_out(); });
+    }
     if (query.json) return print(failures_json(query, failures));
     const Page page = Page::standard_output();
     const std::string where = query.logs.size() == 1 ? query.logs.front() : counted(query.logs.size(), "log");
@@ -121,16 +153,12 @@ void log_alone(const Query& query, Overview of) {
         table.print(page, 2);
         page.line();
         page.heading("What they say");
-        constexpr std::size_t most = 20;
-        for (std::size_t i = 0; i < failures.messages.size() && i < most; ++i) {
-            const Message& message = failures.messages[i];
-            const std::string says =
-                message.failure.evidence.empty() ? one_line(hpo::failure_line(message.failure), 300) : message.failure.evidence;
-            page.paragraph("  " + message.place + (message.trial ? ", trial " + std::to_string(*message.trial) : "") + ": " +
-                               name_of(message) + ": " + says,
-                           6);
-        }
-        if (failures.messages.size() > most) page.line("  and " + counted(failures.messages.size() - most, "other") + ": --json");
+        print_messages(page, failures.messages);
+    }
+    if (!failures.beside.empty()) {
+        page.line();
+        page.heading("Killed processes, and trials that a program refused");
+        print_messages(page, failures.beside);
     }
     if (of == Overview::failures && failures.own_words > 0)
         page.paragraph("  " + counted(failures.own_words, "other line") + " may tell of an error in the program's own words.", 2);

@@ -14,6 +14,11 @@
 
 namespace hpo::analysis {
 
+/// True if memory ran out, on the device or on the host. False for a refusal before that.
+[[nodiscard]] constexpr bool ran_out_of_memory(FailureKind kind) {
+    return kind == FailureKind::out_of_memory || kind == FailureKind::host_out_of_memory;
+}
+
 /// True if a program said that it failed, and no more.
 [[nodiscard]] inline bool says_nothing(const Failure& failure) {
     return failure.kind == FailureKind::trainer_error && failure.message.empty() && failure.traceback.empty() && failure.type.empty() &&
@@ -49,9 +54,7 @@ struct FailureCase {
     /// True if only Optuna's own words about the returned value are known: it was NaN or None. Nothing says why the program returned it.
     [[nodiscard]] bool only_value_is_known() const;
     /// True if it ran out of memory, on the device or on the host. A refusal before launch does not count.
-    [[nodiscard]] bool is_oom() const {
-        return !victim && (failure.kind == FailureKind::out_of_memory || failure.kind == FailureKind::host_out_of_memory);
-    }
+    [[nodiscard]] bool is_oom() const { return !victim && ran_out_of_memory(failure.kind); }
 };
 
 }  // namespace hpo::analysis
