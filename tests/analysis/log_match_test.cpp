@@ -677,6 +677,50 @@ TEST_CASE("a reason of a trial that predicts an out-of-memory is prevented, what
     CHECK(kind_of(pruned, "warning", "batch 64 would OOM, so 32 was taken") == "");
 }
 
+TEST_CASE("a line that names SIGKILL or its exit code tells of a killed process, and of one death once") {
+    for (const char* line :
+         {"  exitcode  : -9 (pid: 1234)", "  traceback : Signal 9 (SIGKILL) received by PID 1234",
+          "[2026-01-31 12:00:00] torch.distributed.elastic: [ERROR] failed (exitcode: -9) local_rank: 0 (pid: 1234) of binary: "
+          "/usr/bin/python",
+          "subprocess.CalledProcessError: Command '['python', 't.py']' died with <Signals.SIGKILL: 9>.", "worker exited with code 137",
+          "RuntimeError: DataLoader worker (pid 12845) is killed by signal: Killed. ", "[ERROR] Trial 5: exit code 137"}) {
+        CAPTURE(line);
+        const ProgramLog log = log_of(line);
+        REQUIRE(log.remarks.size() == 1);
+        CHECK(was_killed(log.remarks[0].failure));
+        CHECK(log.remarks[0].process_died);
+    }
+    for (const char* line :
+         {"signal-to-noise ratio 9", "exit code 0", "if it dies with Signal 9 (SIGKILL), use less memory", "SIGTERM: exit code 143",
+          "workers may be killed by signal 9", "Sending process 1234 closing signal SIGTERM"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.empty());
+    }
+    const std::string death = "  exitcode  : -9 (pid: 1234)\n  error_file: <N/A>\n  traceback : Signal 9 (SIGKILL) received by PID 1234\n";
+    CHECK(log_of(death).remarks.size() == 1);
+    CHECK(log_of(death + "  exitcode  : -9 (pid: 1235)\n").remarks.size() == 2);
+    CHECK(log_of("[ERROR] Trial 5: exit code 137").remarks[0].trial == 5);
+}
+
+TEST_CASE("a loader's killed worker is no proof of the kernel's out-of-memory killer, and the kernel's line is") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_fail, 10, 0.5)};
+    const std::string loader = "RuntimeError: DataLoader worker (pid 12845) is killed by signal: Killed. ";
+    const std::string kernel = "Out of memory: Killed process 12845 (python) total-vm:900kB, anon-rss:800kB\n";
+    const std::string end =
+        "[W 2026-01-31 12:00:10,010] Trial 0 failed with parameters: {'x': 0.5} because of the following error: "
+        "RuntimeError('" +
+        loader.substr(14) + "').\n";
+    const auto told = [&](const std::string& text) { return match_of(text, trials).told.at(0).failure; };
+    CHECK(was_killed(told(end)));
+    CHECK(told(kernel + end).kind == FailureKind::host_out_of_memory);
+    const std::string below = "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n    g()\n" + loader + "\n";
+    CHECK(was_killed(told(end + below)));
+    const auto cases = failure_cases(trials, match_of(end, trials).told);
+    REQUIRE(cases.size() == 1);
+    CHECK(cases[0].killed());
+    CHECK_FALSE(cases[0].is_oom());
+}
+
 TEST_CASE("the error that Optuna names is not replaced by a line that stands near it") {
     const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20, 1.5)};
     const std::string named = "[W 2026-01-31 12:00:20,010] Trial 1 failed with parameters: {'x': 1.5} because of the following error: ";

@@ -510,7 +510,7 @@ TEST_CASE("a region of a cause that no rule answers is shown, and refused by non
         trial.params.set("num_workers", hpo::IntDistribution{0, 16}, fits ? static_cast<double>(i % 3) : 12);
         trial.state = fits ? hpo::TrialState::complete : hpo::TrialState::fail;
         if (fits) trial.values = {0.5};
-        else trial.user_attributes["error_message"] = "\"RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed. \"";
+        else trial.user_attributes["error_message"] = "\"RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error. \"";
     }
     const auto report = hpo::analysis::oom_report(trials, {});
     CHECK(report.causes.at(hpo::OomCause::host).count == 10);

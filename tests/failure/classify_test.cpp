@@ -153,7 +153,8 @@ TEST_CASE("what nobody recognises is the trainer's, and a word about memory is n
 
 TEST_CASE("a process that SIGKILL ended is a crash whose sender nobody knows") {
     for (const char* message : {"Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "exit code 137",
-                                "Command '['python', 't.py']' died with <Signals.SIGKILL: 9>.", "exitcode: -9 (pid: 17)"}) {
+                                "Command '['python', 't.py']' died with <Signals.SIGKILL: 9>.", "exitcode: -9 (pid: 17)",
+                                "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed. ", "signal: killed"}) {
         CAPTURE(message);
         const auto failure = classify_text({.type = {}, .message = message});
         CHECK(failure.kind == FailureKind::crash);
@@ -183,6 +184,12 @@ TEST_CASE("how a process ended says as much as its words") {
     CHECK(by_another.kind == FailureKind::crash);
     CHECK(by_another.message == "the process was ended by SIGKILL; hpo did not send it, and the kernel counted no out-of-memory kill");
     CHECK(classify_exit({.exit_status = {}, .signal = 11, .last_words = "", .host_memory_was_short = true}).kind == FailureKind::crash);
+
+    const char* const loader = "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.";
+    CHECK(classify_exit({.exit_status = 1, .signal = {}, .last_words = loader}).kind == FailureKind::crash);
+    const auto counted = classify_exit({.exit_status = 1, .signal = {}, .last_words = loader, .host_memory_was_short = true});
+    CHECK(counted.kind == FailureKind::host_out_of_memory);
+    CHECK(counted.message == "the kernel counted an out-of-memory kill: " + std::string{loader});
 
     const auto status = classify_exit({.exit_status = 3, .signal = {}, .last_words = "usage: train.py\n"});
     CHECK(status.kind == FailureKind::trainer_error);

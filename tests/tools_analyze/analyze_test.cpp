@@ -366,6 +366,24 @@ TEST_CASE("a log without a store is read by itself, also if it is packed") {
     CHECK_THAT(here("oom --log log.xz").error, Catch::Contains("is packed by xz; unpack it first: xz -dk log.xz"));
 }
 
+TEST_CASE("a log alone shows killed processes and refused trials beside the out-of-memories, and counts neither") {
+    const Workshop folder;
+    const auto here = [&](const std::string& arguments) {
+        return run_command(folder, {"/bin/sh", "-c", "exec '" + tool("hpo-analyze") + "' " + arguments});
+    };
+    folder.write("run.log",
+                 "RuntimeError: DataLoader worker (pid 12845) is killed by signal: Killed. \n"
+                 "WARNING: skipping: out of memory predicted (11.2 GiB needed, 10.75 GiB there)\n");
+    const CommandResult page = here("oom --log run.log");
+    CHECK(page.status == 0);
+    CHECK_THAT(page.out, Catch::StartsWith("No message of an out-of-memory in run.log") && Catch::Contains("run.log, line 1: crash") &&
+                             Catch::Contains("killed perhaps by") && Catch::Contains("run.log, line 2: prevented"));
+    const json report = json::parse(here("oom --json --log run.log").out);
+    CHECK(report["messages"].empty());
+    CHECK(report["beside_memory"].size() == 2);
+    CHECK(json::parse(here("failures --json --log run.log").out)["messages"].size() == 2);
+}
+
 TEST_CASE("NUL bytes that a crash or a cut left in a log do not hide its lines, and a binary file is refused") {
     const Workshop folder;
     const auto oom = [&](const std::string& content) {

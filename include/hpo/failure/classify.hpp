@@ -137,6 +137,7 @@ inline Failure classify_exit(const ProcessEnd& end) {
     constexpr int aborted = 6;
     constexpr int killed = 9;
     Failure failure = classify_text({.type = {}, .message = end.last_words});
+    const bool tells_kill = was_killed(failure);  // of a process that it started
     failure.traceback = end.last_words;
     failure.signal = end.signal;
     failure.exit_status = end.exit_status;
@@ -146,6 +147,11 @@ inline Failure classify_exit(const ProcessEnd& end) {
     const bool words_explain =
         failure.kind != FailureKind::trainer_error && (!may_hide_cause(failure.kind) || !failure.signal || failure.signal == aborted);
     const bool words_of_host_memory = failure.kind == FailureKind::host_out_of_memory;
+    if (tells_kill && !failure.signal && end.host_memory_was_short.value_or(false)) {
+        failure.kind = FailureKind::host_out_of_memory;
+        failure.message = "the kernel counted an out-of-memory kill: " + failure.message;
+        return failure;
+    }
     if (words_explain && (failure.signal != killed || words_of_host_memory)) return failure;
     if (failure.signal) {
         const bool short_of_memory = failure.signal == killed && end.host_memory_was_short.value_or(false);

@@ -12,8 +12,8 @@ namespace hpo {
 inline constexpr auto death_messages = std::to_array<MessageFamily>({
     {.name = "SIGKILL",
      .kind = FailureKind::crash,
-     .any = {"signals.sigkill", "by signal 9", "with signal 9~", "received sigkill", "sigkill(-9)", "signal 9 (sigkill)", "^killed$",
-             ": line #: # killed"},
+     .any = {"signals.sigkill", "by signal 9", "with signal 9~", "received sigkill", "sigkill(-9)", "signal 9 (sigkill)", "signal: killed~",
+             "^killed$", ": line #: # killed"},
      .signal = 9},
     {.name = "srun's killed task", .kind = FailureKind::crash, .all = {"srun: error: ", ": killed$"}, .signal = 9},
     {.name = "the exit status of SIGKILL",

@@ -49,7 +49,7 @@ inline constexpr auto host_memory_messages = std::to_array<MessageFamily>({
     {.name = "shared memory of a loader",
      .kind = FailureKind::host_out_of_memory,
      .any = {"insufficient shared memory (shm)", "workers are out of shared memory", "is killed by signal: bus error",
-             "is killed by signal: killed", "unable to write to file </torch_", "unable to allocate shared memory"}},
+             "unable to write to file </torch_", "unable to allocate shared memory"}},
     {.name = "a full /dev/shm",
      .kind = FailureKind::host_out_of_memory,
      .all = {"/dev/shm"},

@@ -16,6 +16,7 @@
 #include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/logs/memory_words.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/message_families.hpp"
 #include "hpo/failure/python_error.hpp"
 
 namespace hpo::analysis::detail {
@@ -191,6 +192,27 @@ std::optional<std::pair<int, std::string_view>> death_of_process(std::string_vie
         if (line == words || (line.starts_with(words) && line.substr(words.size()).starts_with(" (core dumped)")))
             return std::pair{signal, words};
         if (process && process->starts_with(words)) return std::pair{signal, words};
+    }
+    return std::nullopt;
+}
+
+std::optional<Failure> killed_process(std::string_view line) {
+    if (!hpo::detail::mentions_any(line, {"ignal", "SIG", "xit code", "xitcode", "xit status", "exited with", "eturn code", "eturncode"}))
+        return std::nullopt;
+    const std::string plain = hpo::detail::searchable(line);
+    const auto mentions = [&](std::string_view word) { return hpo::detail::contains_phrase(plain, word); };
+    if (std::ranges::any_of(Phrases{"~if~", "~may~", "~might~", "~could~", "~can~", "~would~"}, mentions)) return std::nullopt;  // advice
+    const auto part = find_telling_part({}, line);
+    constexpr int terminated = 15;
+    if (!part || part->kind != FailureKind::crash || !part->family || !part->family->signal || part->family->signal == terminated)
+        return std::nullopt;
+    return classify_text({.type = {}, .message = part->line});
+}
+
+std::optional<std::int64_t> process_named(std::string_view line) {
+    const std::string lower = hpo::detail::lower_case(line);
+    for (const std::string_view before : {"(pid: ", "(pid ", " pid: ", " pid "}) {
+        if (const auto number = hpo::detail::number_after(lower, before)) return number;
     }
     return std::nullopt;
 }

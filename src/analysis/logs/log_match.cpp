@@ -19,6 +19,7 @@
 
 #include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/silent_failures/running_trials.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 
 namespace hpo::analysis::detail {
 

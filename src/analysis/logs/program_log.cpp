@@ -150,6 +150,16 @@ void LogReader::remark(std::string_view raw) {
         return;
     }
     if (raw.size() > 20000) return;
+    if (auto died = detail::killed_process(raw)) {
+        const auto same = [&](const LogRemark& told) {
+            const auto process = detail::process_named(died->message);
+            return told.failure.signal == died->signal && process && detail::process_named(told.failure.message) == process;
+        };
+        if (!log_.remarks.empty() && same(log_.remarks.back())) return;  // torchrun tells one death in several lines
+        keep(
+            {.line = log_.lines, .trial = detail::named_trial(raw), .time = last_time_, .process_died = true, .failure = std::move(*died)});
+        return;
+    }
     if (names_.may_be_shown(raw)) {
         if (log_.shown.size() == most_shown) log_.shows_more = true;
         else log_.shown.push_back({.line = log_.lines, .time = last_time_, .text = std::string{raw}});

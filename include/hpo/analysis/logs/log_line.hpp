@@ -56,6 +56,13 @@ struct LogTime {
 /// The signal in a shell's message about a process: "Killed" or "x.sh: line 3: 712 Segmentation fault (core dumped) python x.py".
 [[nodiscard]] std::optional<std::pair<int, std::string_view>> death_of_process(std::string_view line);
 
+/// What a line says that names the signal or the exit code by which a process ended: torchrun's "exitcode  : -9 (pid: 1234)" and "Signal 9
+/// (SIGKILL) received by PID 1234", "died with <Signals.SIGKILL: 9>". Nullopt if it is none, or SIGTERM, with which a program ends another.
+[[nodiscard]] std::optional<Failure> killed_process(std::string_view line);
+
+/// The number in "pid 12" or "(pid: 12)".
+[[nodiscard]] std::optional<std::int64_t> process_named(std::string_view line);
+
 /// The number of the trial that a line names: "Trial 5: ...", "[trial #5] ...", "trial=5 ...". Nullopt if it names none, or several.
 [[nodiscard]] std::optional<std::int64_t> named_trial(std::string_view line);
 
