@@ -677,6 +677,41 @@ TEST_CASE("a reason of a trial that predicts an out-of-memory is prevented, what
     CHECK(kind_of(pruned, "warning", "batch 64 would OOM, so 32 was taken") == "");
 }
 
+TEST_CASE("figures on the lines below an allocator's message are read, also behind the stamp of another program") {
+    for (const std::string stamp : {"", "2026-01-31T12:00:00+0000 gpu7 python[991]: "}) {
+        for (const std::string first :
+             {"torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)",
+              "Allocation on device 0 would exceed allowed memory. (out of memory)",
+              "ERROR | Allocation on device 0 would exceed allowed memory. (out of memory)",
+              "[I 2026-01-31 12:00:10,010] Trial 3 pruned. Allocation on device 0 would exceed allowed memory. (out of "
+              "memory)"}) {
+            CAPTURE(stamp, first);
+            std::string text;
+            for (const std::string& line :
+                 {first, std::string{"Currently allocated     : 22.10 GiB"}, std::string{"Requested               : 300.00 MiB"},
+                  std::string{"Device limit            : 23.99 GiB"}, std::string{"Free (according to CUDA): 19.00 MiB"},
+                  std::string{"PyTorch limit (set by user-supplied memory fraction)"}, std::string{"                        : 20.00 GiB"},
+                  std::string{"Requested               : nothing more"}})
+                text += stamp + line + '\n';
+            const ProgramLog log = log_of(text);
+            REQUIRE(log.remarks.size() + log.events.size() == 1);
+            const hpo::Failure failure = log.events.empty() ? log.remarks[0].failure : hpo::analysis::detail::failure_of(log.events[0]);
+            CHECK(failure.kind == FailureKind::out_of_memory);
+            CHECK(failure.requested_bytes == std::int64_t{300} << 20U);
+            CHECK(failure.memory.allocated == std::llround(22.10 * 0x1.0p30));
+            CHECK(failure.memory.capacity == std::llround(23.99 * 0x1.0p30));
+            CHECK(failure.memory.free == std::int64_t{19} << 20U);
+            CHECK(failure.memory.limit == std::int64_t{20} << 30U);
+        }
+    }
+    const ProgramLog xgboost = log_of(
+        "xgboost.core.XGBoostError: bad_alloc: cudaErrorMemoryAllocation: out of memory\n- Free memory: 1024\n"
+        "- Requested memory: 4096\nTrial 4: Requested: 5 epochs");
+    REQUIRE(xgboost.remarks.size() == 1);
+    CHECK(xgboost.remarks[0].failure.requested_bytes == 4096);
+    CHECK(log_of("OOM!\nRequested               : 300.00 MiB").remarks[0].failure.kind == FailureKind::out_of_memory);
+}
+
 TEST_CASE("a line that names SIGKILL or its exit code tells of a killed process, and of one death once") {
     for (const char* line :
          {"  exitcode  : -9 (pid: 1234)", "  traceback : Signal 9 (SIGKILL) received by PID 1234",

@@ -22,6 +22,10 @@ namespace hpo {
 /// RMM, vLLM, TensorRT, Theano, R. Returns nullopt if the text has none.
 [[nodiscard]] std::optional<OomMessage> parse_framework_message(std::string_view text);
 
+/// The part of a line that goes on with the figures of a message that began on a line before it: "Currently allocated     : 22.10 GiB".
+/// Empty if it does not.
+[[nodiscard]] std::string_view figures_of_message(std::string_view line);
+
 /// The figures of any program's out-of-memory message.
 [[nodiscard]] std::optional<OomMessage> read_oom_figures(std::string_view text);
 
@@ -308,6 +312,23 @@ inline std::optional<OomMessage> parse_framework_message(std::string_view text) 
         message.memory.free = detail::size_after(text, "That was not possible. There are ");
     if (!message.requested_bytes && !message.memory.allocated && !message.memory.free) return std::nullopt;
     return message;
+}
+
+inline std::string_view figures_of_message(std::string_view line) {
+    constexpr std::string_view heading = "PyTorch limit (set by ";  // its figure is on the next line
+    if (const auto at = line.find(heading); at != std::string_view::npos) return line.substr(at);
+    const auto colon = line.rfind(':');
+    if (colon == std::string_view::npos || colon + 1 == line.size()) return {};
+    const auto begin = line.find_first_not_of(' ', colon + 1);
+    if (begin == std::string_view::npos || line[begin] < '0' || line[begin] > '9') return {};
+    const std::string_view before = line.substr(0, colon);
+    for (const std::string_view label :
+         {"Currently allocated", "Requested", "Device limit", "Free (according to CUDA)", "- Free memory", "- Requested memory"}) {
+        const auto at = before.rfind(label);
+        if (at != std::string_view::npos && before.find_first_not_of(' ', at + label.size()) == std::string_view::npos)
+            return line.substr(at);
+    }
+    return before.ends_with("  ") && detail::leading_size(line.substr(begin)) ? line.substr(colon) : std::string_view{};
 }
 
 inline std::optional<OomMessage> read_oom_figures(std::string_view text) {

@@ -76,6 +76,8 @@ bool is_program_text(std::string_view text) {
     if (const auto shown = exception_from_repr(text); shown && !shown->message.empty()) return true;
     if (const auto line = hpo::detail::exception_line(text.substr(0, text.find('\n'))); line && !line->message.empty()) return true;
     if (text.find("because of the following error: ") != std::string_view::npos) return true;
+    if (text.find("llocation on ") != std::string_view::npos && text.find(" would exceed allowed memory") != std::string_view::npos)
+        return true;
     if (text.starts_with("slurmstepd: error: ") || text.starts_with("srun: error: ")) return true;
     if (text.find("Killed process ") != std::string_view::npos && text.find("total-vm:") != std::string_view::npos) return true;
     const auto figures = read_oom_figures(text);

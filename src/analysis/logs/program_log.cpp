@@ -10,7 +10,9 @@
 
 #include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/logs/memory_words.hpp"
+#include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/failure_cases/told_failure.hpp"
+#include "hpo/failure/framework_message.hpp"
 
 namespace hpo::analysis::detail {
 
@@ -63,9 +65,14 @@ void LogReader::piece(std::string_view raw) {
         text_goes_on_ = event->state == TrialState::pruned && detail::begins_to_tell(event->error);
         follows_failure_ = event->state == TrialState::fail || text_goes_on_;
         pruned_lines_ = 0;
+        const bool ran_out = event->state == TrialState::pruned && ran_out_of_memory(classify_python(event->error).kind);
+        message_ = ran_out ? event->error : std::string{};
+        message_of_event_ = true;
         log_.events.push_back(std::move(*event));
         return;
     }
+    if (!message_.empty() && goes_on_with_figures(raw)) return;
+    message_.clear();
     if (may_be_event && raw.find(" failed with value ") != std::string_view::npos)
         return end_traceback();  // the line holds nothing more of use
     if (raw.find(traceback_heading) != std::string_view::npos && !(in_traceback_ && chain_)) {
@@ -100,6 +107,19 @@ bool LogReader::goes_on_with_pruned(std::string_view raw) {
     std::string& text = log_.events.back().error;
     text.append("\n").append(plain);
     text_goes_on_ = detail::begins_to_tell(text);
+    return true;
+}
+
+bool LogReader::goes_on_with_figures(std::string_view raw) {
+    const std::string_view figures = figures_of_message(raw);
+    if (figures.empty()) return false;
+    message_.append("\n").append(figures);
+    if (message_of_event_) {
+        log_.events.back().error = message_;
+        return true;
+    }
+    Failure& told = log_.remarks.back().failure;
+    if (Failure whole = classify_python(message_); whole.kind == told.kind) told = std::move(whole);
     return true;
 }
 
@@ -190,6 +210,10 @@ void LogReader::remark(std::string_view raw) {
             failure.kind = words == detail::MemoryWords::host ? FailureKind::host_out_of_memory : FailureKind::out_of_memory;
             failure.message = raw;
         }
+    }
+    if (is_memory(failure.kind) && !failure.requested_bytes) {
+        message_ = own_words ? error : raw;
+        message_of_event_ = false;
     }
     keep({.line = log_.lines,
           .trial = detail::named_trial(raw),

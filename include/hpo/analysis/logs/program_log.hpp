@@ -73,6 +73,9 @@ private:
     /// Takes a line that belongs to the text of the trial that was pruned last. Returns false if it does not.
     bool goes_on_with_pruned(std::string_view raw);
 
+    /// Takes a line with figures of the allocator's message before it. Returns false if it is none.
+    bool goes_on_with_figures(std::string_view raw);
+
     /// Whether a line still belongs to the traceback: frames, the exception with its message, and chained exceptions.
     bool goes_on(std::string_view raw);
 
@@ -88,6 +91,8 @@ private:
     std::string stamp_;  ///< before each line of the traceback, or of the pruned trial's text
     std::size_t traceback_line_ = 0;
     std::optional<detail::LogTime> traceback_time_;
+    std::string message_;  ///< of a failure whose figures may follow; empty if none may
+    bool message_of_event_ = false;
     std::optional<detail::LogTime> last_time_;  ///< time of the line before
     std::size_t own_words_ = 0;
     std::size_t pruned_lines_ = 0;
