@@ -232,7 +232,10 @@ VALUES = {
     "lengths": [],
     "groups": [("", "chosen once")],
     "masks": [("most", "every element")],
+    "logs": [],
 }
+# Ways in which a program makes a size of a made-up number (SIZES of programs/values.py).
+SIZED = ("int", "round", "floor", "ceil", "tensor", "copied", "listed", "back", "range", "mean_of_guesses", "added")
 
 
 def values(name):
@@ -244,10 +247,23 @@ def values(name):
     return told["fits"] is True and told["steps"] == 2 and as_said, f"values of {name}: it trains and fits ({told['failed']}, {bounds})"
 
 
+def sized(how):
+    _, told, error = estimate(["values.py", "sized", how])
+    if told is None:
+        return False, f"a size by {how}: {error[:300]!r}"
+    why = told["not_known_because"] or ""
+    as_said = told["fits"] is None and why.startswith("it depends on made-up values at programs/values.py") and told["smallest_card"] is None
+    return as_said and told["at_least"] and told["at_most"], f"a size by {how} is not known ({told['fits']}, {why}, {told['failed']})"
+
+
 def test_values(_):
     with ThreadPoolExecutor(2) as both:
-        for result in both.map(values, VALUES):
+        for result in [*both.map(values, VALUES), *both.map(sized, SIZED)]:
             check(*result)
+    _, told, _ = estimate(["values.py", "sized", "int"], ["--device-memory", "660MiB", "--context", "600MiB"])
+    check(told["fits"] is None, "where a size is not known, a card on which the run ends for memory is none that is too small")
+    text = run([TUNE, "estimate", "--card", "RTX-4090", "--", PYTHON, str(PROGRAMS / "values.py"), "sized", "int"])[1]
+    check("it needs a card of about" in text and "fits     not known" in text, f"and the figures are about right at best ({text[:600]!r})")
     by_hand = estimate(["values.py", "experts", "balanced"])[1]
     for how in ("masks", "one_hot"):
         told = estimate(["values.py", "experts", how])[1]

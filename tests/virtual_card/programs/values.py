@@ -2,6 +2,9 @@
 """Programs that ask for values, by name. Each holds what it gets against what a card would give, and takes optimizer steps."""
 import copy
 import io
+import json
+import math
+import pickle
 import sys
 
 import torch
@@ -218,6 +221,57 @@ def groups():
 def masks():
     """Rows are chosen by a question of which nobody knows the answer."""
     steps(lambda scores: scores[scores[:, 0] > 0.5].sum())
+
+
+def logs():
+    """Numbers that are only shown, saved and compared are floats as on a card."""
+    best, history, total = float("inf"), [], torch.zeros(())
+
+    def check(scores):
+        nonlocal best
+        loss = scores.square().mean().item()
+        accuracy = (scores.argmax(1) == 0).float().mean().item()
+        print(loss, f"{loss:.3f} {accuracy:5.1%}", "%.2f" % loss, round(loss, 3), math.exp(loss), loss // 1, divmod(loss, 0.5))
+        best = min(best, loss)
+        history.append(loss)
+        total.add_(scores.mean().cpu())
+        assert sum(history) / len(history) > 0 and type(loss) == float and isinstance(-loss, float)
+        assert json.loads(json.dumps({"loss": loss})) == {"loss": loss} and copy.deepcopy(loss) == loss
+        assert type(pickle.loads(pickle.dumps(loss))) is float and type(float(scores.mean())) is float
+        assert torch.tensor([loss, 1.0]).shape == (2,) and (loss * scores).shape == scores.shape
+        file = io.BytesIO()
+        torch.save({"loss": loss}, file)
+        file.seek(0)
+        assert torch.load(file, weights_only=True) == {"loss": loss}
+
+    steps(check)
+
+
+SIZES = {
+    "int": lambda score: int(score.item() * 100),
+    "round": lambda score: round(2 - score.item()),
+    "floor": lambda score: math.floor(max(score.item(), 0.5) + 3),
+    "ceil": lambda score: math.ceil(sum([score.item(), 1.0]) / 2),
+    "tensor": lambda score: int(score * 100),
+    "copied": lambda score: int(score.cpu().mul(100).item()),
+    "listed": lambda score: int(100 * score[None].tolist()[0]),
+    "back": lambda score: int(torch.tensor([score.item(), 2.0]).cuda().max().item()),
+    "range": lambda score: len(torch.arange(0, score.item() * 10)),
+    "mean_of_guesses": lambda score: int(4 - (score > 0.5).float().mean().item()),
+    "added": lambda score: math.trunc(torch.zeros(1).add_(score.cpu()).item() + 1),
+}
+
+
+def sized(how):
+    """The size of a tensor is made of a score that the card computes."""
+
+    def check(scores):
+        kept = scores[scores[:, 0] > 0.5]  # as many as can be
+        score = scores.abs().max()
+        torch.empty(SIZES[how](score), 1024, 256, device="cuda")
+        assert kept.shape[1] == CLASSES
+
+    steps(check)
 
 
 if __name__ == "__main__":

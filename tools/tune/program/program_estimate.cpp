@@ -107,8 +107,9 @@ bool ProgramEstimate::at_least() const {
 }
 
 bool ProgramEstimate::at_most() const {
-    return std::ranges::any_of(process().sizes_from_data,
-                               [](const SizeFromData& each) { return each.bound == SizeFromData::Bound::at_most; });
+    return std::ranges::any_of(process().sizes_from_data, [](const SizeFromData& each) {
+        return each.bound == SizeFromData::Bound::at_most || each.bound == SizeFromData::Bound::unknown;
+    });
 }
 
 std::string ProgramEstimate::failure() const {
@@ -137,6 +138,7 @@ std::string ProgramEstimate::unknown_with(const std::vector<std::string>& not_mo
     if (!lacking.empty()) return lacking;
     for (const SizeFromData& each : process().sizes_from_data) {
         if (each.bound == SizeFromData::Bound::at_least) return "it depends on data at " + each.line;
+        if (each.bound == SizeFromData::Bound::unknown) return "it depends on made-up values at " + each.line;
     }
     if (const auto used = static_cast<int>(end.processes.size()); used < process().ranks)
         return "only " + std::to_string(used) + " of its " + std::to_string(process().ranks) + " ranks used a card";

@@ -59,7 +59,7 @@ struct ProgramEstimate {
     [[nodiscard]] bool adapts() const { return caught > 0 || !process().card_questions.empty(); }
     /// It may take more than what was counted, without cuDNN's workspaces.
     [[nodiscard]] bool at_least() const;
-    /// It may take less: a size that depends on data was assumed as large as it can be.
+    /// It may take less: a size that depends on data was assumed as large as it can be, or nothing is known of it.
     [[nodiscard]] bool at_most() const;
     /// The program failed, and not for memory: with which error, and at which line; empty: it did not.
     [[nodiscard]] std::string failure() const;

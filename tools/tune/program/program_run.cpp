@@ -124,7 +124,7 @@ std::string last_line(const worker::LogFile& output) {
 
 SizeFromData::Bound bound_of(const std::string& word) {
     using enum SizeFromData::Bound;
-    return word == "most" ? at_most : word == "least" ? at_least : neither;
+    return word == "most" ? at_most : word == "least" ? at_least : word == "unknown" ? unknown : neither;
 }
 
 std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& folder) {

@@ -34,7 +34,7 @@ struct ValueRead {
 /// A line of the program at which PyTorch makes something as large as the data says.
 struct SizeFromData {
     std::string line;
-    enum class Bound : std::uint8_t { at_most, at_least, neither };
+    enum class Bound : std::uint8_t { at_most, at_least, neither, unknown };
 
     std::string assumed;  ///< what was taken for the size: "counted as if every element was chosen"
     Bound bound = Bound::at_least;

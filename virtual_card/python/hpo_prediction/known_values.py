@@ -15,11 +15,13 @@ import threading
 
 from . import lines
 from .initial_values import LARGE
+from .made_up_numbers import MadeUpNumber
 
 SURE, EVEN, GUESS = range(3)  # how well values are known: as on a real card; as if choices were even; made up. The worst of several counts
 MOST_ELEMENTS = 1 << 20  # of a tensor whose values are kept
 FALL = 0.97  # of a number that is read again at the same line: it stands for a loss
 MARK = "_hpo_known"
+MADE_UP = MARK + "_made_up"  # of a tensor on the CPU
 
 MADE = {"tensor", "as_tensor", "arange", "zeros", "ones", "full", "eye", "linspace"}  # out of nothing
 MADE_LIKE = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_tensor"}
@@ -132,6 +134,29 @@ class KnownValues:
     def keep_equal(self, tensor, value, level=GUESS):
         """All elements are `value`."""
         self.keep(tensor, self.torch.tensor(value, dtype=tensor.dtype, device="cpu").expand(tensor.shape), level)
+
+    # Made-up values that the program read, or copied to the CPU.
+
+    def is_made_up(self, value):
+        """True for a number or a tensor on the CPU, and for a list with one of them."""
+        if isinstance(value, (list, tuple)):
+            return any(map(self.is_made_up, value))
+        version = getattr(value, MADE_UP, None)
+        return isinstance(value, MadeUpNumber) or (version is not None and version == self._version(value))
+
+    def mark_made_up(self, tensor):
+        if not tensor.is_cuda and tensor.is_floating_point():
+            setattr(tensor, MADE_UP, self._version(tensor))
+        known = self.of(tensor) if tensor.is_cuda else None
+        if known is not None:
+            known.shared.level = GUESS
+
+    def pass_on(self, arguments, result):
+        """Called after a function of PURE: what is made of made-up values is made up, too."""
+        if self.is_made_up(arguments):
+            for each in result if isinstance(result, (tuple, list)) else (result,):
+                if type(each) in self.plain:
+                    self.mark_made_up(each)
 
     # What a function makes of known values.
 
@@ -443,6 +468,7 @@ def watch(torch, known, around):
                         after(result)
                 if not of_known or options or any(hasattr(each, MARK) or type(each) in (list, tuple) for each in arguments):
                     known.learn(name, function, arguments, options, result)
+                known.pass_on(arguments, result)
                 return result
 
             return ask
@@ -456,9 +482,13 @@ def watch(torch, known, around):
             def ask(tensor, *arguments, **options):
                 if known.rests() or type(tensor) not in known.plain:
                     return function(tensor, *arguments, **options)
+                made_up = known.is_made_up(arguments if name in REPLACED else (tensor, *arguments))
                 reads = not tensor.is_cuda and any(map(known.on_card, arguments))
                 if not tensor.is_cuda and not reads:
-                    return function(tensor, *arguments, **options)
+                    result = function(tensor, *arguments, **options)
+                    if made_up:
+                        known.mark_made_up(tensor)
+                    return result
                 prepared = known.prepare_change(tensor, arguments, options)
                 after = before(arguments, options) if reads else None
                 result = None
@@ -471,6 +501,8 @@ def watch(torch, known, around):
                     if after is not None:
                         after(result)
                 known.change(name, function, tensor, prepared)
+                if made_up:
+                    known.mark_made_up(tensor)
                 return result
 
             return ask

@@ -138,7 +138,7 @@ class Recording:
             "reserved_bytes": cuda.max_memory_reserved(most),
             "asked": [{"line": line, "times": times, "whole_number": line in self.asked.whole_numbers} for line, times in self.asked.lines.items() if line],
             "card_questions": [line for line in self.questions if line],
-            "sizes_from_data": [{"line": line, **what} for line, what in self.sizes.noted.items()],
+            "sizes_from_data": [{"line": line, **what} for (line, _), what in self.sizes.noted.items()],
         }
         with open(stem + ".json", "w", encoding="utf-8") as file:
             json.dump(told, file)

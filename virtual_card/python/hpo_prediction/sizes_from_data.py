@@ -7,18 +7,19 @@ import warnings
 from . import lines
 from .known_values import EVEN, GUESS
 
-# `bound`: the program takes at most, or at least, what was counted; "" where it is neither.
+# `bound`: the program takes at most, or at least, what was counted; "" where it is neither, and "unknown" where nothing is known of the size.
 EVERY = {"assumed": "counted as if every element was chosen", "bound": "most"}
 ONCE = {"assumed": "counted as if each element was repeated once", "bound": "least"}
 READ = {"assumed": "PyTorch read a number there, perhaps a size, and got 0", "bound": "least"}
 SPREAD = {"assumed": "counted as if the choices there were spread evenly", "bound": ""}
 EACH_ONCE = {"assumed": "counted as if each element was chosen once by the masks there, which exclude each other", "bound": ""}
 BELOW = {"assumed": "counted as if no value was above the length that is given", "bound": ""}
+MADE_UP = {"assumed": "counted with a whole number that was made of a made-up value, perhaps a size", "bound": "unknown"}
 
 
 class SizesFromData:
     def __init__(self, torch, known):
-        self.noted = {}  # of each line, what was assumed there
+        self.noted = {}  # by line and text, what was assumed there
         self._torch = torch
         self._known = known
         self._inside = known.inside  # expected: what PyTorch is about to read, with what is to be noted
@@ -44,11 +45,15 @@ class SizesFromData:
         line = lines.calling(self._library)
         with self._lock:
             if line:  # autograd repeats what a line of the program did
-                self.noted.setdefault(line, what)
+                self.noted[line, what["assumed"]] = what
 
     def note_read(self):
         """PyTorch itself read a single number."""
         self._note(READ)
+
+    def note_made_up(self):
+        """The program made a whole number of a made-up value, or PyTorch takes such a value for a size."""
+        self._note(MADE_UP)
 
     def _known_size(self, tensor):
         """The values of a tensor if a size may be taken of them; else None. Notes on what they rest."""

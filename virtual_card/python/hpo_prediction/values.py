@@ -6,11 +6,13 @@ yes, and a whole number is 1. What is copied in larger pieces is zeros.
 """
 import contextlib
 import ctypes
+import functools
 import os
 import threading
 
 from . import lines
 from .known_values import COPIED, EVEN, FALL, GUESS, SURE, replace, watch
+from .made_up_numbers import MadeUpNumber
 
 LARGEST_NUMBER = 8  # bytes
 READS = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
@@ -63,7 +65,19 @@ class Answers:
         finally:
             self.inside.answering = before
 
-    def number(self, tensor, function, *arguments):
+    def made_up(self, tensor, name, value):
+        """`value` as the answer of tensor.item() and its like, which are named, where the tensor's value is made up."""
+        if name == "__int__" and tensor.is_floating_point():
+            self.sizes.note_made_up()
+        return self.made_up_numbers(value) if name in ("item", "tolist") else value
+
+    def made_up_numbers(self, value):
+        """`value`, a number or a list of such, with MadeUpNumber for float."""
+        if isinstance(value, list):
+            return [self.made_up_numbers(each) for each in value]
+        return MadeUpNumber(value, self.sizes.note_made_up) if isinstance(value, float) else value
+
+    def number(self, tensor, name, function, *arguments):
         """The answer to item() and its like."""
         known = self.known.of(tensor)
         value = self.within(function, tensor, *arguments)  # also checks that there is one element
@@ -72,9 +86,10 @@ class Answers:
         is_scalers = lines.calls_from(self.scaler)  # "how many were infinite?": none
         whole_number = isinstance(value, int) and not isinstance(value, bool) and not is_scalers
         times = self.asked.note(lines.calling(self.library), whole_number)
-        if known is not None or is_scalers:
-            return value
-        return type(value)(1) if isinstance(value, int) else type(value)(FALL**times)
+        if known is None and not is_scalers:
+            value = type(value)(1 if isinstance(value, int) else FALL**times)
+        even = known is not None and known.level == EVEN
+        return value if even or is_scalers else self.made_up(tensor, name, value)
 
     def on_read(self, size):
         """Called by the virtual card for each copy to the host."""
@@ -106,15 +121,20 @@ class Answers:
             known = self.known.of(source)
             if not before and (known is None or known.level != SURE):
                 self.asked.note(lines.calling(self.library))
-            if not copies:
-                return
-            if known is not None:
+            if copies and known is not None:
                 with self.torch.no_grad():
                     result.detach().copy_(known.host)
-            elif source.numel() == 1 and source.is_floating_point():
+            elif copies and source.numel() == 1 and source.is_floating_point():
                 result.detach().fill_(FALL ** (self.asked.lines.get(lines.calling(self.library), 1) - 1))
+            if known is None or known.level == GUESS:
+                self.known.mark_made_up(result)
 
         return after
+
+    def around_range(self, arguments, options):
+        """torch.arange: its length follows from its numbers."""
+        if any(isinstance(each, MadeUpNumber) for each in (*arguments, *options.values())):
+            self.sizes.note_made_up()
 
     def around_bincount(self, arguments, options):
         """Its result is as long as the largest number says, and at least `minlength`."""
@@ -153,22 +173,26 @@ def answer(torch, asked, sizes, known):
     tensors = torch.Tensor
     around = {name: answers.around_copy for name in COPIED | {"tensor", "as_tensor", "copy_"}}
     around["changed"] = answers.around_change
-    around.update(bincount=answers.around_bincount, one_hot=answers.around_one_hot, masked_select=answers.around_mask)
+    around.update(arange=answers.around_range, bincount=answers.around_bincount, one_hot=answers.around_one_hot, masked_select=answers.around_mask)
     watch(torch, known, around)
 
-    def read(function):
+    def read(name, function):
         def ask(tensor, *arguments):
-            if tensor.is_cuda and tensor.numel() == 1 and not known.rests():
-                return answers.number(tensor, function, *arguments)
-            return function(tensor, *arguments)
+            if known.rests():
+                return function(tensor, *arguments)
+            if tensor.is_cuda and tensor.numel() == 1:
+                return answers.number(tensor, name, function, *arguments)
+            value = function(tensor, *arguments)
+            return answers.made_up(tensor, name, value) if known.is_made_up(tensor) else value
 
         return ask
 
     def listed(function):
         def tolist(tensor):
-            if not tensor.is_cuda:
-                return function(tensor)
-            return tensor.cpu().tolist()
+            if tensor.is_cuda:
+                return tensor.cpu().tolist()
+            value = function(tensor)
+            return answers.made_up(tensor, "tolist", value) if not known.rests() and known.is_made_up(tensor) else value
 
         return tolist
 
@@ -198,8 +222,9 @@ def answer(torch, asked, sizes, known):
         return compare
 
     for name in ("item", "__bool__", "__int__", "__float__", "__index__", "__complex__"):
-        replace(torch, tensors, name, read)
+        replace(torch, tensors, name, functools.partial(read, name))
     replace(torch, tensors, "tolist", listed)
+    torch.serialization.add_safe_globals([float])  # which made-up numbers are saved as
     for owner, names in {
         tensors: ("__repr__",),
         torch: ("save",),
