@@ -122,6 +122,14 @@ TEST_CASE("processes share a card through its state, and what a dead one held is
     CHECK(has(use(cuda, workshop, card, {"malloc:900"}).out, "malloc:900 0"));
 }
 
+TEST_CASE("a product of vectors is computed into the card, and refused to a caller that would read it on the host") {
+    const std::string cuda = GENERATE(as<std::string>{}, "12", "13");
+    const Workshop workshop;
+    const std::string card = card_of(";report=" + workshop.file("report"));
+    CHECK(has(use(cuda, workshop, card, {"malloc:2", "dot:card", "dot:host"}).out, "dot:card 0\ndot:host 15\n"));
+    CHECK(has(read_file(workshop.path("report")), "{\"not_modelled\":\"cublasSdot_v2\"}\n"));
+}
+
 TEST_CASE("a function that is not modelled is named in the report, once") {
     const std::string cuda = GENERATE(as<std::string>{}, "12", "13");
     const Workshop workshop;

@@ -99,7 +99,7 @@ def test_transformer(folder):
 
 
 def test_models(folder):
-    names = ("resnet", "resnet_bf16", "bert_lora", "bert_checkpointed", "bert_fp16", "loader", "graphed", "selects")
+    names = ("resnet", "resnet_bf16", "bert_lora", "bert_checkpointed", "bert_fp16", "loader", "graphed", "selects", "products")
     told = {name: trains(["models.py", name], folder) for name in names}
     check(told["resnet"]["not_modelled"] == ["cuDNN's workspace"], "cuDNN's workspaces are said not to be counted")
     first = 4 * (16 * 3 * 224 * 224 + 16 * 64 * 112 * 112 + 64 * 3 * 7 * 7)  # of its convolutions it reads and writes most
@@ -108,6 +108,11 @@ def test_models(folder):
     check(told["bert_lora"]["convolution_workspace_seen_bytes"] is None, "without a convolution there is none")
     assumed = [each["assumed"] for each in told["selects"]["depends_on_data"]]
     check(assumed == ["counted as if every element was chosen"], f"a size that depends on data is told ({assumed})")
+    kept = {history: estimate(["models.py", "lbfgs", str(history)])[1] for history in (5, 10)}
+    check(all(told["fits"] is True and told["not_modelled"] == [] for told in kept.values()), f"LBFGS runs ({kept[5]['not_known_because']})")
+    more = kept[10]["allocated_bytes"] - kept[5]["allocated_bytes"]
+    vector = 4 * 1024 * 1024
+    check(more // vector == (10 - 5) * 2, f"LBFGS takes a full history of two vectors each ({more / vector})")
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     told = trains(["models.py", "distributed"], folder, ["--cards", "2"], launcher)
     check(told["processes"] == 2, "two ranks use two cards")

@@ -97,6 +97,12 @@ int call(const std::string& name, const std::string& value) {
         return code;
     }
     if (name == "copy") return copy(value);
+    if (name == "dot") {
+        float on_host = 0;
+        void* const result = value == "host" ? &on_host : blocks.back();
+        const void* const vector = blocks.back();
+        return find<int(void*, int, const void*, int, const void*, int, void*)>("cublasSdot_v2")(nullptr, 4, vector, 1, vector, 1, result);
+    }
     if (name == "map") return map_pages(number * mib);
     if (name == "unmap") return find<int(std::uintptr_t, std::size_t)>("cuMemUnmap")(reinterpret_cast<std::uintptr_t>(reserved), mapped);
     if (name == "call") return find<int()>(value.c_str())();

@@ -28,8 +28,8 @@ int size_into(std::size_t* out, std::size_t bytes) {
     return abi::success;
 }
 
-/// The function of NVIDIA's own library, which lies loaded behind the virtual card's; nullptr if it does not. Only for functions that tell a
-/// constant: PyTorch chooses its operators by the versions that its libraries say.
+/// The function of NVIDIA's own library, which lies loaded behind the virtual card's; nullptr if it does not. Only for functions that tell
+/// a constant: PyTorch chooses its operators by the versions that its libraries say.
 template <class Function>
 Function* real(const char* library, const char* name) {
     void* const loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
@@ -38,6 +38,15 @@ Function* real(const char* library, const char* name) {
 std::size_t cublas_version() {
     static const auto ask = real<std::size_t()>(HPO_CUDA_MAJOR >= 13 ? "libcublasLt.so.13" : "libcublasLt.so.12", "cublasLtGetVersion");
     return ask != nullptr ? ask() : static_cast<std::size_t>(cuda_version) * 10;
+}
+
+/// A product of two vectors. PyTorch has it written to the card, where nothing is computed. A caller that has it written to the host reads
+/// it.
+int product_into(const char* function, const void* result) {
+    constexpr int not_supported = 15;  // CUBLAS_STATUS_NOT_SUPPORTED
+    if (world().memory().card_of(reinterpret_cast<std::uintptr_t>(result))) return abi::success;
+    world().note_unmodelled(function);
+    return not_supported;
 }
 
 /// NCCL's communicator: a group of ranks, each of which has a process.
@@ -103,6 +112,15 @@ EXPORTED int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, v
     *found = 1;
     return abi::success;
 }
+EXPORTED int cublasSdot_v2(void*, int, const void*, int, const void*, int, void* result) { return product_into("cublasSdot_v2", result); }
+EXPORTED int cublasDdot_v2(void*, int, const void*, int, const void*, int, void* result) { return product_into("cublasDdot_v2", result); }
+EXPORTED int cublasCdotu_v2(void*, int, const void*, int, const void*, int, void* result) { return product_into("cublasCdotu_v2", result); }
+EXPORTED int cublasCdotc_v2(void*, int, const void*, int, const void*, int, void* result) { return product_into("cublasCdotc_v2", result); }
+EXPORTED int cublasZdotu_v2(void*, int, const void*, int, const void*, int, void* result) { return product_into("cublasZdotu_v2", result); }
+EXPORTED int cublasZdotc_v2(void*, int, const void*, int, const void*, int, void* result) { return product_into("cublasZdotc_v2", result); }
+EXPORTED int cublasDotEx(void*, int, const void*, int, int, const void*, int, int, void* result, int, int) {
+    return product_into("cublasDotEx", result);
+}
 
 // cuDNN. Which workspace its kernels would take is not known; a caller that needs one is given none.
 
@@ -123,7 +141,7 @@ EXPORTED int cudnnGetStream(void*, void** stream) {
     return abi::success;
 }
 EXPORTED int cudnnBackendCreateDescriptor(int kind, void* description) {
-    constexpr int convolution = 10, convolution_of_data = 12;                    // CUDNN_BACKEND_OPERATION_CONVOLUTION_...
+    constexpr int convolution = 10, convolution_of_data = 12;                     // CUDNN_BACKEND_OPERATION_CONVOLUTION_...
     constexpr int product = 19, attention_forward = 41, attention_backward = 43;  // CUDNN_BACKEND_OPERATION_MATMUL_, _SDPA_...
     if (kind >= convolution && kind <= convolution_of_data) {
         plans_attention = false;

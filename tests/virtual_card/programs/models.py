@@ -181,6 +181,33 @@ def selects():
     train(model, lambda: torch.randn(512, 1000, device="cuda"), loss)
 
 
+def lbfgs(history):
+    """Its state grows until it has kept so many iterations."""
+    weights = nn.Parameter(torch.randn(1024, 1024, device="cuda"))
+    optimizer = torch.optim.LBFGS([weights], history_size=int(history), max_iter=4, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = weights.square().sum()
+        loss.backward()
+        return loss
+
+    for _ in range(20):
+        optimizer.step(closure)
+
+
+def products():
+    """Of vectors, of each type that PyTorch has them for."""
+
+    def loss(model, x):
+        for kind in (torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128):
+            torch.vdot(x[0].to(kind), x[1].to(kind))
+            torch.dot(x[0].to(kind), x[1].to(kind))
+        return torch.dot(model(x)[0], x[0]) + x[0] @ model(x)[1] + torch.inner(x[0], x[1])
+
+    train(nn.Linear(64, 64).cuda(), lambda: torch.randn(8, 64, device="cuda"), loss)
+
+
 def distributed():
     rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(rank)
@@ -191,4 +218,4 @@ def distributed():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -134,7 +134,7 @@ void print_notes(const Page& page, const ProgramEstimate& estimate) {
         note(std::to_string(estimate.end.processes.size()) + " processes used the cards; this is the one that took most");
     if (estimate.process().why == "steps")
         note("it was ended after its optimizers' " +
-             (estimate.run.steps == 1 ? std::string{"first step"} : "step " + std::to_string(estimate.run.steps)) +
+             (estimate.process().steps == 1 ? std::string{"first step"} : "step " + std::to_string(estimate.process().steps)) +
              ": what it does later, such as evaluating or saving, is not counted");
     for (const std::string& each : estimate.end.untried) note(each);
     for (const std::string& each : estimate.process().card_questions) note("the card's size is read at " + each);

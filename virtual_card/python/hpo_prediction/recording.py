@@ -27,6 +27,14 @@ def _on_card(optimizer):
     return any(each.is_cuda for group in optimizer.param_groups for each in group["params"])
 
 
+def _grows(optimizer):
+    """LBFGS keeps a history of its iterations. It takes most when the first of a full one makes room for another."""
+    if "history_size" not in optimizer.param_groups[0]:
+        return False
+    iterations = max((each.get("n_iter", 0) for each in optimizer.state.values()), default=0)
+    return iterations < optimizer.param_groups[0]["history_size"] + 2
+
+
 def _end_with_parent():
     """If hpo-tune is killed, so is the program that it started."""
     if os.environ.get("HPO_PREDICTION_PARENT") == str(os.getppid()):
@@ -83,7 +91,7 @@ class Recording:
             return
         self.step_times.append(time.time_ns() // 1000)
         self.steps[id(optimizer)] = self.steps.get(id(optimizer), 0) + 1
-        if all(self.steps.get(id(each), 0) >= STEPS for each in list(self.optimizers) if _on_card(each)):
+        if all(self.steps.get(id(each), 0) >= STEPS and not _grows(each) for each in list(self.optimizers) if _on_card(each)):
             self.end("steps")
 
     def wait_for_deadline(self):
