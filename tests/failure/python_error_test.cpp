@@ -63,6 +63,22 @@ TEST_CASE("the exceptions of a traceback come in the order in which they were ra
     CHECK(exceptions_in("no traceback at all").empty());
 }
 
+TEST_CASE("behind the frames of a traceback stands an exception, whatever its class is called") {
+    const std::string frames = "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    raise Stop(1)\n";
+    for (const char* name : {"MyErr", "Stop", "lib.flow.stop_here", "queue.Empty", "_Halt"}) {
+        CAPTURE(name);
+        const auto chain = exceptions_in(frames + name + ": 1 of 2\nmore\n");
+        REQUIRE(chain.size() == 1);
+        CHECK(chain[0].type == name);
+        CHECK(chain[0].message == "1 of 2\nmore");
+        CHECK(chain[0].place == "a.py:3");
+        CHECK(exceptions_in(frames + name + "\n").at(0).type == name);
+    }
+    CHECK(exceptions_in(frames + "INFO: step 3\n").empty());
+    CHECK(exceptions_in(frames + "step 3\n").empty());
+    CHECK(exceptions_in("Traceback (most recent call last):\nMyErr: 1 of 2\n").empty());  // without a frame it may be any line
+}
+
 TEST_CASE("torchrun's own exception does not hide the one of its process, and what Python ignored is none") {
     const std::string own = "Traceback (most recent call last):\n  File \"train.py\", line 1, in f\nValueError: bad option alpha\n";
     const std::string of_torchrun =

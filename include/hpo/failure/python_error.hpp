@@ -28,8 +28,11 @@ namespace detail {
 /// left of it.
 [[nodiscard]] std::optional<std::string> python_text(std::string_view text);
 
-/// The exception at the beginning of a line, "Type: message" or "Type" alone.
+/// The exception at the beginning of a line, "Type: message" or "Type" alone, if its name is one that exceptions have.
 [[nodiscard]] std::optional<PythonError> exception_line(std::string_view line);
+
+/// As exception_line, whatever its name is.
+[[nodiscard]] std::optional<PythonError> exception_of_any_name(std::string_view line);
 
 }  // namespace detail
 
@@ -110,8 +113,12 @@ inline std::optional<std::string> python_text(std::string_view text) {
 }
 
 inline std::optional<PythonError> exception_line(std::string_view line) {
+    return is_exception_name(leading_dotted_name(line)) ? exception_of_any_name(line) : std::nullopt;
+}
+
+inline std::optional<PythonError> exception_of_any_name(std::string_view line) {
     const std::string_view name = leading_dotted_name(line);
-    if (!is_exception_name(name)) return std::nullopt;
+    if (name.empty()) return std::nullopt;
     const std::string_view rest = line.substr(name.size());
     if (rest.empty()) return PythonError{.type = std::string{name}, .message = {}};
     if (!rest.starts_with(':')) return std::nullopt;
@@ -171,7 +178,10 @@ inline std::vector<PythonError> exceptions_in(std::string_view traceback) {
         }
         if (inside && !line.empty() && line.front() != ' ' && line.front() != '\t') {
             inside = false;
-            auto error = detail::exception_line(line);
+            // Behind a frame stands the exception, whatever its class is called. A level of a log is another process' line in between.
+            const std::string_view name = detail::leading_dotted_name(line);
+            const bool is_level = std::ranges::none_of(name, [](unsigned char c) { return std::islower(c) != 0; });
+            auto error = place.empty() || is_level ? detail::exception_line(line) : detail::exception_of_any_name(line);
             if (!std::exchange(ignored, false) && error) {
                 chain.push_back(std::move(*error));
                 chain.back().place = place;
