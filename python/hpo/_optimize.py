@@ -230,6 +230,7 @@ class _Call(_front.Handler):
             "why_not": why_not,
             "fork_socket": None,
             "tells_reached": True,
+            "names_constraints": self._optuna.names_constraints(),
         }
         state_note = _kept_state.note_of(self._objective)
         notes = {"sampler_note": sampler_note, "pruner_note": pruner_note, "state_note": state_note}

@@ -37,6 +37,11 @@ def look_anew(study: Any) -> None:
         read(study._study_id)
 
 
+def names_constraints() -> bool:
+    """True if this version of Optuna reads constraints by name. Earlier ones read a list."""
+    return hasattr(optuna.trial.FrozenTrial, "constraints")
+
+
 def url_of(store: str) -> str:
     """The URL of a store that hpo-tune has named."""
     return store if store.startswith("sqlite:") else "sqlite:///" + os.path.abspath(store)

@@ -174,7 +174,7 @@ void Sqlite::finish(const Trial& trial) {
     connection_->write([&] {
         require_running(trial);
         require_finishable(place_, trial, objectives_of(*connection_, trial.id));
-        write_end(*connection_, place_, zone(), trial);
+        write_end(*connection_, place_, zone(), trial, constraint_format_);
     });
     owned_.erase(trial.id);
 }

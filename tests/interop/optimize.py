@@ -336,6 +336,56 @@ print("front", json.dumps(len(study.best_trials)))
     assert len(study.trials) == 15 and ran.said("front") == len(study.best_trials) >= 1
 
 
+def a_trial_has_the_constraints_that_it_has_without_hpo():
+    if not hasattr(optuna.trial.FrozenTrial, "constraints"):
+        print("this Optuna reads no constraints by name")
+        return
+    program = """
+def objective(trial):
+    x = trial.suggest_float("x", 0, 1)
+    trial.set_constraint("mem", x - 0.5)
+    trial.set_constraint("time", -1.0)
+    return x
+for options in ({}, {"storage": "sqlite:///own.db", "study_name": "own"}):
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1), **options)
+    study.optimize(objective, n_trials=3)
+    print("named", json.dumps([sorted(trial.constraints) for trial in study.trials]))
+def listed(trial):
+    return (trial.params["x"] - 0.5, -1.0)
+study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1, constraints_func=listed))
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+print("listed", json.dumps([[trial.constraints, trial.system_attrs["constraints"]] for trial in study.trials]))
+"""
+    ran = run("import warnings\nwarnings.simplefilter('error', UserWarning)\n" + program, "--workers", "1")
+    assert ran.out.count('named [["mem", "time"], ["mem", "time"], ["mem", "time"]]') == 2, ran.out
+    for constraints, numbers in ran.said("listed"):
+        assert list(constraints.values()) == numbers and list(constraints) == ["0", "1"], ran.out
+    for name, file in (("own", "own.db"), ("program", "hpo.db")):
+        for trial in optuna.load_study(study_name=name, storage=storage(file)).trials:
+            assert sorted(trial.constraints) == ["mem", "time"], trial
+
+
+def an_exception_of_any_name_is_the_trials_message():
+    ran = run(
+        """
+class Halt(Exception):
+    def __init__(self, done, of):
+        super().__init__(f"{done}-{of}")
+def objective(trial):
+    trial.suggest_float("x", 0, 1)
+    raise Halt(1, 2)
+study = optuna.create_study()
+try:
+    study.optimize(objective, n_trials=2)
+except Halt as error:
+    print("raised", json.dumps(str(error)))
+print("message", json.dumps(study.trials[0].user_attrs["error_message"]))
+"""
+    )
+    assert ran.said("raised") == "1-2", ran.out
+    assert ran.said("message") == "Halt: 1-2", ran.out
+
+
 def a_crash_and_no_memory_end_no_study():
     ran = run(
         """

@@ -59,6 +59,34 @@ TEST_CASE("constraints that a program's sampler lists count beside those that hp
     CHECK(read() == hpo::Constraints{{"0", 0.75}, {"1", -1}, {"a", 0.25}, {"memory", -0.5}});
 }
 
+TEST_CASE("where Optuna 5 reads them, each constraint is written once: in the list by number, the others by name") {
+    const hpo::tests::TemporaryDirectory folder;
+    hpo::store::Sqlite store{folder.file("hpo.db")};
+    store.write_constraints_as(hpo::store::ConstraintFormat::optuna_5);
+    const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
+    const auto written = [&](const hpo::Constraints& constraints) {
+        hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+        trial.state = hpo::TrialState::complete;
+        trial.values = {1};
+        trial.constraints = constraints;
+        store.finish(trial);
+        hpo::store::Sqlite again{store.path()};
+        std::vector<hpo::Trial> trials;
+        again.refresh(study.id, trials);
+        CHECK(trials.back().constraints == constraints);
+        hpo::store::Connection connection{store.path(), hpo::store::Connection::Options{.write = true}};
+        std::map<std::string, std::string> rows;
+        hpo::store::Rows row = connection.query("SELECT \"key\", value_json FROM trial_system_attributes WHERE trial_id = ?1", trial.id);
+        while (row.next()) rows[row.text(0)] = row.text(1);
+        return rows;
+    };
+    using Rows = std::map<std::string, std::string>;
+    CHECK(written({{"a", 0.25}, {"memory", -0.5}}) == Rows{{"constraints:a", "0.25"}, {"constraints:memory", "-0.5"}});
+    CHECK(written({{"0", 0.75}, {"1", -1.5}}) == Rows{{"constraints", "[0.75, -1.5]"}});
+    CHECK(written({{"0", 0.75}, {"2", 1.5}, {"a", 0.25}}) ==
+          Rows{{"constraints", "[0.75]"}, {"constraints:2", "1.5"}, {"constraints:a", "0.25"}});
+}
+
 TEST_CASE("a study's attribute is replaced only where it is what was read before") {
     const hpo::tests::TemporaryDirectory folder;
     hpo::store::Sqlite store{folder.file("hpo.db")};

@@ -15,6 +15,7 @@
 #include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/store/sqlite/trial_count.hpp"
 #include "hpo/store/sqlite/trial_sync.hpp"
+#include "hpo/store/sqlite/trial_writing.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::store {
@@ -68,6 +69,8 @@ public:
     void end_run(const Run& run) override;
     std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) override;
 
+    /// How the constraints of trials that end from now on are written [ConstraintFormat::every_version].
+    void write_constraints_as(ConstraintFormat format) noexcept { constraint_format_ = format; }
     /// The file's path, for messages and for opening the file again.
     [[nodiscard]] const std::string& path() const noexcept { return connection_->path(); }
     /// What happened to the file since it was opened, such as "was removed". Returns nullopt if it is in its place. Heartbeats and the
@@ -104,6 +107,7 @@ private:
     std::map<std::int64_t, TrialCount> counts_;               ///< by study
     RunWatch watch_;
     std::unordered_map<std::int64_t, std::optional<std::int64_t>> owned_;  ///< trials begun by this object and not finished, with their run
+    ConstraintFormat constraint_format_ = ConstraintFormat::every_version;
     std::uint64_t own_changes_ = 0;  ///< counts changes of this object that a caller's list does not show
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,27 +83,41 @@ void move_reports(Connection& connection, std::int64_t trial_id, int attempt, st
     connection.run("DELETE FROM trial_intermediate_values WHERE trial_id = ?1 AND (?2 IS NULL OR step > ?2)", trial_id, last_kept);
 }
 
+void write_system_attribute(Connection& connection, std::string_view place, const Trial& trial, const std::string& key,
+                            const std::string& json) {
+    connection.run(
+        "INSERT INTO trial_system_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
+        "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
+        trial.id, valid_utf8(key), checked_json(place, key, json));
+}
+
 void write_attributes(Connection& connection, std::string_view place, const Trial& trial) {
-    const auto system = [&](const std::string& key, const std::string& json) {
-        connection.run(
-            "INSERT INTO trial_system_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
-            "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
-            trial.id, valid_utf8(key), checked_json(place, key, json));
-    };
     for (const auto& [key, json] : trial.user_attributes) {
         connection.run(
             "INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
             "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
             trial.id, valid_utf8(key), checked_json(place, key, json));
     }
-    for (const auto& [key, json] : trial.system_attributes) system(key, json);
-    if (trial.constraints.empty()) return;
-    std::string list;
-    for (const auto& [name, value] : trial.constraints) {
-        system(std::string{constraint_prefix} + name, number_text(value));
-        list += (list.empty() ? "[" : ", ") + number_text(value);
+    for (const auto& [key, json] : trial.system_attributes) write_system_attribute(connection, place, trial, key, json);
+}
+
+void write_constraints(Connection& connection, std::string_view place, const Trial& trial, ConstraintFormat format) {
+    std::vector<double> listed;
+    Constraints named = trial.constraints;
+    if (format == ConstraintFormat::every_version) {
+        for (const auto& [name, value] : named) listed.push_back(value);
+    } else {
+        for (auto next = named.find("0"); next != named.end(); next = named.find(std::to_string(listed.size()))) {
+            listed.push_back(next->second);
+            named.erase(next, std::next(next));
+        }
     }
-    system(std::string{constraint_list}, list + "]");
+    for (const auto& [name, value] : named)
+        write_system_attribute(connection, place, trial, std::string{constraint_prefix} + name, number_text(value));
+    if (listed.empty()) return;
+    std::string list;
+    for (const double value : listed) list += (list.empty() ? "[" : ", ") + number_text(value);
+    write_system_attribute(connection, place, trial, std::string{constraint_list}, list + "]");
 }
 
 bool is_taken_over(Connection& connection, std::int64_t study_id, std::int64_t number) {
@@ -132,7 +147,7 @@ Trial insert_retry(Connection& connection, std::string_view place, TimeZone zone
     return retry;
 }
 
-void write_end(Connection& connection, std::string_view place, TimeZone zone, const Trial& trial) {
+void write_end(Connection& connection, std::string_view place, TimeZone zone, const Trial& trial, ConstraintFormat format) {
     connection.run("UPDATE trials SET state = ?2, datetime_complete = ?3 WHERE trial_id = ?1", trial.id, hpo::to_text(trial.state),
                    time_text(trial.completed.value_or(now()), zone));
     connection.run("DELETE FROM trial_values WHERE trial_id = ?1", trial.id);
@@ -142,6 +157,7 @@ void write_end(Connection& connection, std::string_view place, TimeZone zone, co
                        static_cast<int>(i), stored.number, stored.type);
     }
     write_attributes(connection, place, trial);
+    write_constraints(connection, place, trial, format);
 }
 
 std::size_t objectives_of(Connection& connection, std::int64_t trial_id) {

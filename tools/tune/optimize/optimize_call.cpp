@@ -101,6 +101,7 @@ OptimizeCall optimize_call(const Json& message) {
     call.why_not = text_of(message, "why_not");
     call.fork_socket = text_of(message, "fork_socket");
     call.tells_reached = truth_of(message, "tells_reached");
+    call.names_constraints = truth_of(message, "names_constraints");
     call.says_ready = truth_of(message, "says_ready");
     if (call.forks && call.fork_socket.empty()) refuse("fork_socket", Json(nullptr), "a path");
     return call;

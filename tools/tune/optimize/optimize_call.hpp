@@ -34,10 +34,11 @@ struct OptimizeCall {
     bool one_worker = false;  ///< its sampler may need the value of the latest trial
     bool catches = false;     ///< it names exceptions that end no study
     bool forks = false;
-    std::string why_not;         ///< it cannot fork
-    std::string fork_socket;     ///< on which it takes requests for a child
-    bool tells_reached = false;  ///< started again, it can tell that it has come to the call (HPO_OPTIMIZE_REACHED)
-    bool says_ready = false;     ///< after the study is opened it may add trials to it, and says when that is done
+    std::string why_not;             ///< it cannot fork
+    std::string fork_socket;         ///< on which it takes requests for a child
+    bool tells_reached = false;      ///< started again, it can tell that it has come to the call (HPO_OPTIMIZE_REACHED)
+    bool names_constraints = false;  ///< its Optuna reads constraints by name
+    bool says_ready = false;         ///< after the study is opened it may add trials to it, and says when that is done
 };
 
 /// Throws Error{bad_value} for what no version of the package `hpo` for Python writes.

@@ -52,6 +52,7 @@ void StudyRun::start_program() {
 
 void StudyRun::hand_study_to_program() {
     is_handed_over_ = true;
+    if (call_.names_constraints) store_->write_constraints_as(store::ConstraintFormat::optuna_5);
     front_->opened(call_, store_file(), study_.name);
     store_->refresh(study_.id, stored_);  // the program may have added trials that it had in memory
     const std::string& given = settings_.all().at("trials").origin;

@@ -31,8 +31,19 @@ void write_report(Connection& connection, std::int64_t trial_id, const Report& r
 /// Moves the trial's intermediate values after `last_kept` to one of its attempts. Moves all of them if that is nullopt.
 void move_reports(Connection& connection, std::int64_t trial_id, int attempt, std::optional<std::int64_t> last_kept);
 
-/// Writes the attributes, and the constraints in both forms that readers know.
+/// How constraints are written. Optuna 5 reads `constraints:NAME`. It reads the list `constraints`, too, as constraints "0", "1", ...; that
+/// is where a `constraints_func` puts them. Earlier versions and the dashboard read only the list.
+enum class ConstraintFormat {
+    every_version,  ///< each by its name, and all in the list; so Optuna 5 sees each twice
+    optuna_5,       ///< each once: those named "0", "1", ... in the list, the others by name
+};
+
+void write_system_attribute(Connection& connection, std::string_view place, const Trial& trial, const std::string& key,
+                            const std::string& json);
+
 void write_attributes(Connection& connection, std::string_view place, const Trial& trial);
+
+void write_constraints(Connection& connection, std::string_view place, const Trial& trial, ConstraintFormat format);
 
 /// True if a trial has taken the place of the one with this number. As goes_on_with, but from rows.
 [[nodiscard]] bool is_taken_over(Connection& connection, std::int64_t study_id, std::int64_t number);
@@ -42,7 +53,7 @@ void write_attributes(Connection& connection, std::string_view place, const Tria
                                  std::optional<std::int64_t> run_id, Trial retry);
 
 /// Writes state, values, attributes and constraints of a trial that has ended.
-void write_end(Connection& connection, std::string_view place, TimeZone zone, const Trial& trial);
+void write_end(Connection& connection, std::string_view place, TimeZone zone, const Trial& trial, ConstraintFormat format);
 
 /// How many objectives the trial's study has.
 [[nodiscard]] std::size_t objectives_of(Connection& connection, std::int64_t trial_id);
