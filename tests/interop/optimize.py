@@ -336,6 +336,40 @@ print("front", json.dumps(len(study.best_trials)))
     assert len(study.trials) == 15 and ran.said("front") == len(study.best_trials) >= 1
 
 
+def the_pruner_of_a_study_of_several_objectives_is_ignored():
+    program = """
+study = optuna.create_study(directions=["minimize", "maximize"], pruner=optuna.pruners.MedianPruner())
+study.optimize(lambda trial: (trial.suggest_float("x", 0, 5), 1.0), n_trials=3)
+print("count", len(study.trials))
+"""
+    ran = run(program, "--pruner", "optuna")
+    assert ran.said("count") == 3
+    assert "note: --pruner optuna has no effect, because Optuna prunes no trial of several objectives" in ran.error, ran.error
+    ran = run(program, "--pruner", "median", status=1)
+    assert "--pruner: got 'median' for several objectives" in ran.error, ran.error
+
+
+def an_exception_of_any_name_is_the_trials_message():
+    ran = run(
+        """
+class Halt(Exception):
+    def __init__(self, done, of):
+        super().__init__(f"{done}-{of}")
+def objective(trial):
+    trial.suggest_float("x", 0, 1)
+    raise Halt(1, 2)
+study = optuna.create_study()
+try:
+    study.optimize(objective, n_trials=2)
+except Halt as error:
+    print("raised", json.dumps(str(error)))
+print("message", json.dumps(study.trials[0].user_attrs["error_message"]))
+"""
+    )
+    assert ran.said("raised") == "1-2", ran.out
+    assert ran.said("message") == "Halt: 1-2", ran.out
+
+
 def a_trial_has_the_constraints_that_it_has_without_hpo():
     if not hasattr(optuna.trial.FrozenTrial, "constraints"):
         print("this Optuna reads no constraints by name")
@@ -363,27 +397,6 @@ print("listed", json.dumps([[trial.constraints, trial.system_attrs["constraints"
     for name, file in (("own", "own.db"), ("program", "hpo.db")):
         for trial in optuna.load_study(study_name=name, storage=storage(file)).trials:
             assert sorted(trial.constraints) == ["mem", "time"], trial
-
-
-def an_exception_of_any_name_is_the_trials_message():
-    ran = run(
-        """
-class Halt(Exception):
-    def __init__(self, done, of):
-        super().__init__(f"{done}-{of}")
-def objective(trial):
-    trial.suggest_float("x", 0, 1)
-    raise Halt(1, 2)
-study = optuna.create_study()
-try:
-    study.optimize(objective, n_trials=2)
-except Halt as error:
-    print("raised", json.dumps(str(error)))
-print("message", json.dumps(study.trials[0].user_attrs["error_message"]))
-"""
-    )
-    assert ran.said("raised") == "1-2", ran.out
-    assert ran.said("message") == "Halt: 1-2", ran.out
 
 
 def a_crash_and_no_memory_end_no_study():

@@ -123,13 +123,17 @@ std::string script_text(const std::vector<std::string>& words, const std::string
            "python = " + lua_quote(python) + " },\n  objectives = { " + objectives_text(directions, metric) + "},\n}\n";
 }
 
-std::vector<std::string> notes_of(const OptimizeCall& call, const std::string& store) {
+std::vector<std::string> notes_of(const OptimizeCall& call, const Settings& settings) {
     std::vector<std::string> notes;
     if (!call.copy_of.empty())
-        notes.push_back("the trials are in store " + store + "; each that has ended is also written to the program's " + call.copy_of);
+        notes.push_back("the trials are in store " + settings.text("store") + "; each that has ended is also written to the program's " +
+                        call.copy_of);
     for (const std::string& note : {call.store_note, call.sampler_note, call.pruner_note, call.state_note}) {
         if (!note.empty()) notes.push_back(note);
     }
+    if (settings.ignores_pruner())
+        notes.push_back(settings.place("pruner") + " " + program_policy +
+                        " has no effect, because Optuna prunes no trial of several objectives");
     if (call.jobs != 1) notes.push_back("n_jobs=" + std::to_string(call.jobs) + " is replaced by workers: --workers says how many");
     return notes;
 }

@@ -51,8 +51,8 @@ struct OptimizeCall {
 [[nodiscard]] std::string script_text(const std::vector<std::string>& words, const std::string& python, const std::string& name,
                                       const std::vector<Direction>& directions, const std::string& metric);
 
-/// What a person should know of the call, whose trials are in `store`.
-[[nodiscard]] std::vector<std::string> notes_of(const OptimizeCall& call, const std::string& store);
+/// What a person should know of the call.
+[[nodiscard]] std::vector<std::string> notes_of(const OptimizeCall& call, const Settings& settings);
 
 /// The command line of the program of a script whose trainer's program asks for its parameters.
 [[nodiscard]] std::vector<std::string> words_of_program(const Settings& settings);

@@ -211,7 +211,7 @@ std::vector<std::string> run_in_words(const Settings& settings, const OptimizeCa
                                    whose("sampler"),
                                    whose("pruner"),
                                    length};
-    for (const std::string& note : notes_of(call, settings.text("store"))) lines.push_back("note: " + note);
+    for (const std::string& note : notes_of(call, settings)) lines.push_back("note: " + note);
     return lines;
 }
 

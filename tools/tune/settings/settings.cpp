@@ -70,6 +70,16 @@ std::chrono::milliseconds require_milliseconds(const std::string& place, const s
     return std::chrono::milliseconds{std::llround(seconds * 1000)};
 }
 
+/// True if the trainer runs an objective that a file names (hpo.python), and not a program that calls study.optimize.
+bool names_objective(const script::StudyDescription& description) {
+    const auto arguments = description.trainer_options.find("arguments");
+    const auto* const words = arguments == description.trainer_options.end() ? nullptr : get_if<std::string>(&arguments->second);
+    return words && words->find(R"("hpo._named")") != std::string::npos;
+}
+
+/// True if the trainer runs a program that calls study.optimize, so that there is a study of Optuna with its own sampler and pruner.
+bool runs_program(const script::StudyDescription& description) { return description.asks_while_running && !names_objective(description); }
+
 }  // namespace
 
 Settings::Settings(StudyArguments arguments)
@@ -115,6 +125,8 @@ Settings::Settings(StudyArguments arguments)
         for (const auto& [word, only] : {std::pair{"sampler", "random"}, std::pair{"pruner", "none"}}) {
             if (settings_[word].origin == "default") settings_[word] = {only, "several objectives"};
         }
+        ignores_pruner_ = settings_["pruner"].text == program_policy && runs_program(study);
+        if (ignores_pruner_) settings_["pruner"].text = "none";
     }
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
     const std::string& progress = settings_["progress"].text;
@@ -245,22 +257,21 @@ std::filesystem::path Settings::best_model_folder(std::int64_t study_id) const {
     return std::filesystem::path{store::file_of(text("store")) + ".best"} / ("study-" + std::to_string(study_id));
 }
 
-namespace {
-
-/// True if the trainer runs an objective that a file names (hpo.python), and not a program that calls study.optimize.
-bool names_objective(const script::StudyDescription& description) {
-    const auto arguments = description.trainer_options.find("arguments");
-    const auto* const words = arguments == description.trainer_options.end() ? nullptr : get_if<std::string>(&arguments->second);
-    return words && words->find(R"("hpo._named")") != std::string::npos;
-}
-
-}  // namespace
-
 AnyPolicies Settings::policies() const {
     require_for_objectives();
     const registry::Registries registries = registry::builtin_registries();
     const auto make = [&](const auto& kind, const char* word) {
         return kind.make(place(word), registry::parse_policy_spec(place(word), text(word)));
+    };
+    const auto make_or_own = [&](const auto& kind, const char* word) {  // the program's own is one of those that are known
+        const std::string name = registry::parse_policy_spec(place(word), text(word)).name;
+        std::vector<std::string> known;
+        for (const auto& entry : kind.entries()) known.push_back(entry.name);
+        if (runs_program(description()) && std::ranges::find(known, name) == known.end()) {
+            known.emplace_back(program_policy);
+            throw unknown_name(place(word), kind.kind(), name, known);
+        }
+        return make(kind, word);
     };
     const auto is_of_program = [&](const char* word) {
         const std::string& policy = text(word);
@@ -273,8 +284,8 @@ AnyPolicies Settings::policies() const {
         if (policy != program_policy) throw expected("optuna without options; the program's " + std::string{word} + " has its own");
         return true;
     };
-    return {is_of_program("sampler") ? registry::AnySampler{sampler::Random{}} : make(registries.samplers, "sampler"),
-            is_of_program("pruner") ? registry::AnyPruner{pruner::None{}} : make(registries.pruners, "pruner"),
+    return {is_of_program("sampler") ? registry::AnySampler{sampler::Random{}} : make_or_own(registries.samplers, "sampler"),
+            is_of_program("pruner") ? registry::AnyPruner{pruner::None{}} : make_or_own(registries.pruners, "pruner"),
             make(registries.guards, "guard"),
             script::ScriptRecovery<registry::AnyRecovery>{script_, make(registries.recoveries, "recovery")}};
 }

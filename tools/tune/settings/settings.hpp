@@ -117,6 +117,8 @@ public:
     [[nodiscard]] std::string plan_place() const { return arguments_.plan.empty() ? arguments_.script + ": plan" : "--plan"; }
     /// Where the best trial's model is kept; empty: nowhere. `study_id` names the standard folder, beside the store.
     [[nodiscard]] std::filesystem::path best_model_folder(std::int64_t study_id) const;
+    /// The program's own pruner was asked for, which judges no trial of several objectives.
+    [[nodiscard]] bool ignores_pruner() const noexcept { return ignores_pruner_; }
     /// In place of `program_policy` stands another one, for whoever has the program.
     [[nodiscard]] AnyPolicies policies() const;
     /// The whole as JSON text, for the store. `space` are the space's parameters with their distributions in words.
@@ -135,6 +137,7 @@ private:
     std::map<std::string, Setting> settings_;
     std::vector<DeviceWord> devices_;
     std::optional<DeviceWord> fallback_;
+    bool ignores_pruner_ = false;
 };
 
 /// A setting that must be a duration; throws Error{bad_value}. A timeout is from 1 ms to a day.
