@@ -263,6 +263,18 @@ TEST_CASE("a policy that is not known is told with those that are, the program's
     }
 }
 
+TEST_CASE("a store where no file can be made is refused before the program runs") {
+    const Workshop folder;
+    for (const char* place : {"/proc", "/sys"}) {
+        const auto refused = run_caller(folder, {"--store", std::string{place} + "/x.db"});
+        INFO(refused.error);
+        CHECK(refused.status == 3);
+        CHECK_THAT(refused.error, Contains("store '" + std::string{place} + "/x.db': ") && Contains("; --store PATH names another file"));
+        CHECK(refused.error.find("disk is full") == std::string::npos);
+        CHECK(refused.out.empty());
+    }
+}
+
 TEST_CASE("the command that goes on with a program's study has no option that the program needs not") {
     const Workshop folder;
     const auto ran = run_caller(folder, {"--workers", "1"});

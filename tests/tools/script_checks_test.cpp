@@ -156,6 +156,13 @@ TEST_CASE("check and run refuse a store in a folder that cannot be written, and 
         }
     }
     CHECK(std::filesystem::exists(workshop.path("rw/real.db")));
+    // The usual store, which a program may not need.
+    auto all = words;
+    all.insert(all.end(), {"/bin/sh", "-c", "cd ro && exec \"$@\"", "sh", tool("hpo-tune"), "run", "--", "sh", "-c", "echo begins >&2"});
+    const auto ran = run_command(workshop, all);
+    const auto told = ran.error.find("note: store 'hpo.db': its directory cannot be written: .; --store PATH names another file");
+    INFO(ran.error);
+    CHECK(told < ran.error.find("begins"));
     std::filesystem::permissions(workshop.path("ro"), std::filesystem::perms::owner_all);
 }
 

@@ -110,6 +110,17 @@ std::string store_note(const StudyArguments& arguments, const OptimizeCall& call
            "', because the program keeps it in a file of its own: " + store::file_of(call.store);
 }
 
+/// That the usual store cannot be written. The program may keep its study in a file of its own, so it is run nonetheless.
+void tell_unwritable_store(const Settings& settings) {
+    if (settings.all().at("store").origin == "command line") return;
+    try {
+        require_writable_store(store::file_of(settings.text("store")));
+    } catch (const Error& error) {
+        std::cerr << "hpo-tune: note: " << tools::on_one_line(error.what())
+                  << ". Without it only a study that the program keeps in a file of its own can be run\n";
+    }
+}
+
 /// Throws Error for what is wrong with the options whatever the program's study will be, so that nobody waits for the program to hear it.
 /// A device that the run may wait for, and a store that the program may name itself, are left to the run.
 void require_options(StudyArguments arguments) {
@@ -123,6 +134,7 @@ void require_options(StudyArguments arguments) {
         require_writable_store(store::file_of(settings.text("store")));
         if (!is_new_file(settings.text("store"))) (void)store::Snapshot{settings.text("store")};  // throws if it is no store
     }
+    tell_unwritable_store(settings);
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     require_plan(settings, info);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tune/settings/stored_study.hpp"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "hpo/base/bytes.hpp"
@@ -44,6 +49,23 @@ std::string journal_folder(const std::string& file) {
     return parent.empty() ? "." : parent.string();
 }
 
+/// Why no file can be made in a folder, such as one of /proc: a code of errno; 0: one can. It is made and removed, because some file
+/// systems tell it in no other way.
+int trouble_of_new_file(const std::string& folder) {
+    std::string name = folder + "/.hpo-XXXXXX";
+    const int file = ::mkostemp(name.data(), O_CLOEXEC);
+    if (file < 0) return errno;
+    ::unlink(name.c_str());
+    ::close(file);
+    return 0;
+}
+
+/// Trouble that a run waits for: a full disk, or one that fails.
+bool may_pass(int code) {
+    constexpr std::array codes{ENOSPC, EDQUOT, EIO, ESTALE, EINTR, EMFILE, ENFILE, ENOMEM};
+    return std::ranges::find(codes, code) != codes.end();
+}
+
 /// The number that an option is; the texts of infinities count too, since JSON keeps these as texts.
 std::optional<double> number_of(const Value& option) {
     if (const auto* whole = get_if<std::int64_t>(&option)) return static_cast<double>(*whole);
@@ -60,9 +82,13 @@ std::optional<double> number_of(const Value& option) {
 void require_writable_store(const std::string& file) {
     store::require_openable(file, true);
     const auto refuse = [&](const std::string& what) { throw Error{Errc::store, "store '" + file + "': " + what}; };
-    if (std::filesystem::exists(file) && ::access(file.c_str(), W_OK) != 0) refuse("cannot be written");
+    if (std::filesystem::exists(file) && ::access(file.c_str(), W_OK) != 0) refuse("cannot be written; --store PATH names another file");
     const std::string folder = journal_folder(file);
-    if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder);
+    const std::string other = "; --store PATH names another file";
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder + other);
+    if (const int code = trouble_of_new_file(folder); code != 0 && !may_pass(code))
+        refuse("cannot be created there: its directory takes no file: " + folder + " (" + std::generic_category().message(code) + ")" +
+               other);
 }
 
 void require_room_for_store(const std::string& file, const store::PatienceOptions& options) {
@@ -72,7 +98,7 @@ void require_room_for_store(const std::string& file, const store::PatienceOption
     for (;;) {
         std::error_code unknown;
         const auto space = std::filesystem::space(journal_folder(file), unknown);
-        if (unknown || space.available >= least_bytes) return patience.succeeded(0);
+        if (unknown || space.capacity == 0 || space.available >= least_bytes) return patience.succeeded(0);
         if (!patience.wait_for_failure("the disk is full")) {
             throw Error{Errc::store_unavailable, place + "the disk is full: " + format_bytes(static_cast<std::int64_t>(space.available)) +
                                                      " are free; expected at least 1 MiB"};

@@ -26,7 +26,7 @@ namespace hpo::tune {
 [[nodiscard]] std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration,
                                                    const store::PatienceOptions& patience);
 
-/// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. Nothing is made.
+/// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. Nothing is left.
 void require_writable_store(const std::string& file);
 /// Throws Error{store_unavailable} if the disk of a store stays full for as long as `patience` waits. Nothing is made.
 void require_room_for_store(const std::string& file, const store::PatienceOptions& patience);
