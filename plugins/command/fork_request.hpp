@@ -18,7 +18,7 @@ struct ForkPipes {
 };
 
 /// Asks a program that listens on this socket to fork a keeper, and that a child in which one trial runs. The keeper then tells in `news`
-/// what KeptProgram's own keeper tells. The program's side is python/hpo/_request.py.
+/// what KeptProgram's own keeper tells. The program's side is python/hpo/_forking/_request.py.
 ///
 /// One message: the length of the JSON text as 4 bytes, little-endian, then {"environment": {NAME: VALUE}}. The pipes come with its first
 /// byte (SCM_RIGHTS). Throws hpo::Error if nobody listens.

@@ -32,7 +32,7 @@ using hpo::worker::system_failure;
 constexpr int report_descriptor = 3;
 constexpr int answer_descriptor = 4;
 
-/// What the keeper tells: that the program began, or how it ended. python/hpo/_keeper.py writes the same.
+/// What the keeper tells: that the program began, or how it ended. python/hpo/_forking/_keeper.py writes the same.
 struct News {
     pid_t program;
     int wait_status;             ///< in the first message of a forked keeper: its own process id

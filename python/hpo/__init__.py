@@ -9,8 +9,8 @@ docs/python.md of hpo's sources shows it.
 from . import lightning, torch, transformers
 from ._distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from ._errors import HpoError, NotInTrial, TrialPruned
-from ._largest_batch import largest_batch
-from ._program import Plan, Trial, attr, constraint, in_trial, memory, plan, report, result, should_prune, trial
+from ._trial._largest_batch import largest_batch
+from ._trial._program import Plan, Trial, attr, constraint, in_trial, memory, plan, report, result, should_prune, trial
 from ._study import OpenTrial, Study, TrialRecord
 from ._version import __version__
 

@@ -16,7 +16,7 @@ from . import _distributions, _serve
 from ._distributions import CategoricalDistribution, Choice, Distribution, FloatDistribution, IntDistribution
 from ._errors import HpoError, TrialPruned
 from ._json import finite, line_of, number_in
-from ._program import number_of, numbers_of, step_of
+from ._trial._program import number_of, numbers_of, step_of
 
 Values = Union[SupportsFloat, Sequence[SupportsFloat]]
 

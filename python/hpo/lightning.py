@@ -7,7 +7,7 @@ import importlib
 import sys
 from typing import Any, Tuple
 
-from ._metric import FollowedMetric, with_base
+from ._trial._metric import FollowedMetric, with_base
 
 
 def _callback_base() -> Any:

@@ -12,7 +12,7 @@ import threading
 from types import TracebackType
 from typing import Any, Dict, Optional, Type, Union
 
-from . import _channel, _program, _share
+from ._trial import _channel, _memory_share, _program
 
 
 def _index_of(device: Union[int, str, object]) -> int:
@@ -37,7 +37,7 @@ def _figures_of(cuda: Any, index: int) -> Dict[str, int]:
 
 def _figures(device: Optional[int]) -> Dict[str, int]:
     """The figures of a device, or of the one that holds most. Empty if the program has not used CUDA."""
-    cuda = _share.used_cuda()
+    cuda = _memory_share.used_cuda()
     if cuda is None:
         return {}
     indices = range(cuda.device_count()) if device is None else [device]
@@ -111,5 +111,5 @@ def watch(interval: float = 10.0, device: Union[None, int, str, object] = None) 
     if not interval > 0:
         raise ValueError(f"interval is {interval!r}; it should be a number of seconds above 0")
     if _channel.channel.in_trial:
-        _share.limit_torch()
+        _memory_share.limit_torch()
     return Watch(interval, None if device is None else _index_of(device))

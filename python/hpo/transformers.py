@@ -7,7 +7,7 @@ import importlib
 import math
 from typing import Any, Mapping, Optional, Tuple
 
-from ._metric import FollowedMetric, with_base
+from ._trial._metric import FollowedMetric, with_base
 
 
 class HpoCallback:

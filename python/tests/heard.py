@@ -5,7 +5,7 @@ import json
 import unittest
 from unittest import mock
 
-from hpo import _channel
+from hpo._trial import _channel
 
 
 class Heard:

@@ -11,7 +11,7 @@ import threading
 import unittest
 import warnings
 
-from hpo import _attributes
+from hpo.optuna import _attributes
 
 
 class Model:

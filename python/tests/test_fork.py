@@ -14,7 +14,7 @@ import textwrap
 import time
 import unittest
 
-from hpo import _request
+from hpo._forking import _request
 from studies import environment
 
 NEWS = struct.Struct("<iiqq")
@@ -23,7 +23,8 @@ NAMES = ("stdout", "stderr", "reports", "answers", "news", "life")
 # A program that makes a copy for each request. `run` is what a copy does.
 PROGRAM = """
 import ctypes, gc, os, random, select, signal, subprocess, sys, threading, time
-from hpo import _channel, _fork
+from hpo._forking import _fork
+from hpo._trial import _channel
 {before}
 def run():
 {run}
@@ -303,7 +304,7 @@ class Forks(unittest.TestCase):
 
     def test_whoever_asks_sees_the_end_if_ctrl_c_comes_before_the_fork(self):
         self.start("return 0", before="""
-            from hpo import _pages
+            from hpo._forking import _large_pages
             kept, serve = [], _fork.Copies.serve
             def join():
                 raise KeyboardInterrupt
@@ -312,7 +313,7 @@ class Forks(unittest.TestCase):
                     serve(copies)
                 except KeyboardInterrupt as error:
                     kept.append(error)  # with its frames and what they hold
-            _pages.join, _fork.Copies.serve = join, serve_and_keep
+            _large_pages.join, _fork.Copies.serve = join, serve_and_keep
         """)
         copy = Copy(self.path)
         self.assertIsNone(copy.keeper)
@@ -356,7 +357,7 @@ class Forks(unittest.TestCase):
     def test_threads_of_libraries_are_named_and_those_that_survive_a_fork_count_for_nothing(self):
         program = """
             import _thread, ctypes, os, time
-            from hpo import _fork
+            from hpo._forking import _fork
 
             named = []
 
@@ -386,7 +387,7 @@ class Forks(unittest.TestCase):
     def test_threads_that_only_wait_for_the_forking_one_count_for_nothing(self):
         program = """
             import concurrent.futures, threading
-            from hpo import _fork, _turns_of_threads
+            from hpo._forking import _fork, _turns_of_threads
             turns, study = _turns_of_threads.Turns(), object()
             assert turns.take(study) == 0
             waiting = threading.Thread(target=lambda: (turns.take(study), turns.give_back()))
@@ -418,7 +419,7 @@ class Forks(unittest.TestCase):
     def test_why_a_process_cannot_be_copied(self):
         program = """
             import sys, threading, types
-            from hpo import _fork
+            from hpo._forking import _fork
             assert _fork.why_not() == "", _fork.why_not()
             cuda = types.SimpleNamespace(is_initialized=lambda: True)
             sys.modules["torch"] = types.SimpleNamespace(cuda=cuda)

@@ -11,7 +11,7 @@ from studies import PACKAGE
 # The folder of the test counts as one of installed modules, and no import is too short.
 BEFORE = """
 import os, sys, time
-from hpo import _imports
+from hpo._forking import _imports
 _imports._installed = _imports._installed + (os.getcwd() + os.sep,)
 _imports._LEAST_SECONDS = 0.0
 def times(name):
@@ -31,7 +31,7 @@ class Imports(FrontTest):
 
     def run_objective(self, body, *options, **more):
         (self.folder / "objectives.py").write_text(BEFORE + textwrap.dedent(body), encoding="utf-8")
-        ran = self.run_fronted(["-m", "hpo._named", "objectives.py", "objective"], "--no-store", *options, **more)
+        ran = self.run_fronted(["-m", "hpo._loop._named", "objectives.py", "objective"], "--no-store", *options, **more)
         self.assertEqual([[each["status"], each["stderr"]] for each in ran.attempts], [[0, ""]] * len(ran.attempts))
         return [each["said"][-1].get("value") for each in ran.attempts]
 

@@ -7,7 +7,7 @@ import logging
 import sys
 import unittest
 
-from hpo import _kept_state
+from hpo._loop import _kept_state
 
 results, by_kind, seen_sizes, settings = [], {"good": []}, collections.Counter(), {"rate": 0.1}
 best = {"score": 0.0, "model": None}

@@ -15,7 +15,7 @@ class Named(FrontTest):
 
     def run_named(self, program, name, *options, status=0, file="objectives.py", arguments=(), **more):
         self.write(program, file)
-        ran = self.run_fronted(["-m", "hpo._named", file, name, *arguments], "--no-store", *options, **more)
+        ran = self.run_fronted(["-m", "hpo._loop._named", file, name, *arguments], "--no-store", *options, **more)
         self.assertEqual(ran.status, status, ran.output + ran.errors + str([each["stderr"] for each in ran.attempts]))
         return ran
 
@@ -142,11 +142,11 @@ class Named(FrontTest):
             ran = self.run_named(program, name, status=2)
             self.assertIn(f"hpo: error: {expected}", ran.errors)
             self.assertEqual(ran.errors.count("\n"), 1, ran.errors)
-        ran = self.run_fronted(["-m", "hpo._named", "missing.py", "f"], "--no-store")
+        ran = self.run_fronted(["-m", "hpo._loop._named", "missing.py", "f"], "--no-store")
         self.assertEqual([ran.status, ran.errors], [2, "hpo: error: missing.py: there is no such file\n"])
         ran = self.run_named(program, "one", "--refuse", "no device", status=1)
         self.assertEqual(ran.errors, "hpo: error: no device\n")
-        run = subprocess.run([sys.executable, "-m", "hpo._named", "a.py", "f"], env=environment(), capture_output=True, text=True, check=False)
+        run = subprocess.run([sys.executable, "-m", "hpo._loop._named", "a.py", "f"], env=environment(), capture_output=True, text=True, check=False)
         self.assertEqual([run.returncode, run.stderr], [2, "hpo: error: hpo-tune starts this program; try: hpo-tune run a.py:f\n"])
 
     def test_a_file_that_fails_when_it_is_imported_shows_where(self):
@@ -164,7 +164,7 @@ class NamedWithOptuna(FrontTest):
                     raise optuna.TrialPruned
                 return trial.suggest_categorical("x", ["a"]) == "a"
         """)
-        ran = self.run_fronted(["-m", "hpo._named", "program.py", "objective"], "--no-store", "--trials", "2")
+        ran = self.run_fronted(["-m", "hpo._loop._named", "program.py", "objective"], "--no-store", "--trials", "2")
         self.assertEqual([each["said"][-1] for each in ran.attempts], [{"value": 1.0}, {"pruned": True}], ran.attempts)
 
     def test_a_file_that_optimizes_when_it_is_imported_is_refused(self):
@@ -173,7 +173,7 @@ class NamedWithOptuna(FrontTest):
             def objective(trial): return 1
             optuna.create_study().optimize(objective, n_trials=1)
         """)
-        ran = self.run_fronted(["-m", "hpo._named", "program.py", "objective"], "--no-store")
+        ran = self.run_fronted(["-m", "hpo._loop._named", "program.py", "objective"], "--no-store")
         self.assertEqual(ran.status, 1)
         self.assertIn("program.py calls study.optimize while it is imported. Put that under if __name__", ran.errors)
 

@@ -559,7 +559,7 @@ class Policies(FrontTest):
         self.write("""
             import warnings, optuna
             from optuna import samplers, pruners
-            from hpo._policies import pruner_of, sampler_of
+            from hpo.optuna._policies import pruner_of, sampler_of
             warnings.simplefilter("ignore")
             tpe = {"startup_trials": 10, "ei_candidates": 24, "prior_weight": 1.0}
             def same(got, expected):

@@ -8,7 +8,7 @@ import mmap
 import unittest
 from unittest import mock
 
-import hpo._pages as pages
+import hpo._forking._large_pages as pages
 
 
 def kernel_can():

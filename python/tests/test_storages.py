@@ -36,7 +36,7 @@ def shown(trials):
 # are in memory, and outlive the one who uses them.
 KILLS = JOURNAL + """
 import itertools
-from hpo import _optuna_study, _storages
+from hpo.optuna import _storages, _study
 
 class Killed(BaseException):
     pass
@@ -68,7 +68,7 @@ def run_waiting_and_one_more(program, store, calls):
     study._storage = Watched(program, calls)
     ours = _storages.ProgramStudy(study)
     study = optuna.load_study(study_name="s", storage=store)
-    ours.join(Watched(store, calls), study._study_id, "/dev/null", "s", _optuna_study._as_stored)
+    ours.join(Watched(store, calls), study._study_id, "/dev/null", "s", _study._as_stored)
     while len([trial for trial in study.trials if trial.user_attrs.get("by") == "hpo"]) < 2:
         trial = study.ask()  # by hpo-tune, so it is none of the calls
         trial.set_user_attr("by", "hpo")
@@ -131,12 +131,12 @@ class Kills(StoragesTest):
 
     def test_what_runs_in_place_of_a_lost_trial_is_a_trial_of_its_own(self):
         told = self.run_plain(JOURNAL + """
-from hpo import _optuna_study, _storages
+from hpo.optuna import _storages, _study
 program, store = optuna.create_study(study_name="s"), optuna.create_study(study_name="s")
 program.enqueue_trial({"x": 0.25})
 def joined():
     ours = _storages.ProgramStudy(program)
-    ours.join(store._storage, store._study_id, "/dev/null", "s", _optuna_study._as_stored)
+    ours.join(store._storage, store._study_id, "/dev/null", "s", _study._as_stored)
     return ours
 joined()
 lost = store.ask()
@@ -341,7 +341,7 @@ print(shown(again.trials) == shown(study.trials), len(again.trials))
 
     def test_no_password_is_told(self):
         told = self.run_plain("""
-            from hpo._storages import _described
+            from hpo.optuna._storages import _described
             import optuna
             class Database(optuna.storages.RDBStorage):
                 def __init__(self, url):

@@ -11,7 +11,7 @@ from unittest import mock
 
 from studies import PACKAGE, run_python
 
-from hpo import HpoError, _tools, __version__
+from hpo import HpoError, __version__, _tools
 
 
 class Finding(unittest.TestCase):

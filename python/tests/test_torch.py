@@ -13,7 +13,7 @@ from heard import HeardTest
 from studies import run_on_virtual_card, run_python
 
 import hpo
-import hpo._share as share
+import hpo._trial._memory_share as share
 
 
 class FakeCuda:
@@ -118,8 +118,8 @@ class WatchedPrograms(unittest.TestCase):
     PROGRAM = """
         import os, sys, types, hpo
         read, write = os.pipe()
-        import hpo._channel
-        hpo._channel.channel = hpo._channel.Channel({"HPO_PARAMS": "{}", "HPO_REPORT_FD": str(write)})
+        import hpo._trial._channel
+        hpo._trial._channel.channel = hpo._trial._channel.Channel({"HPO_PARAMS": "{}", "HPO_REPORT_FD": str(write)})
         os.environ["HPO_DEVICE"] = "cuda:0"
         watch = hpo.torch.watch(3600)
         assert "torch" not in sys.modules

@@ -6,7 +6,7 @@ import pickle
 import tempfile
 import unittest
 
-import hpo._words as words
+import hpo._loop._endings as words
 
 
 class TwoArguments(Exception):

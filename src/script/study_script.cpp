@@ -250,7 +250,7 @@ int StudyScript::Runtime::python(lua_State* L) {
     lua_getfield(L, 1, "python");
     const std::string interpreter = lua_isnil(L, -1) ? "python3" : require_text(L, -1, "hpo.python", "python");
     lua_pop(L, 1);
-    return command_trainer(L, "hpo.python", "the file and the objective", {interpreter, "-m", "hpo._named"}, true);
+    return command_trainer(L, "hpo.python", "the file and the objective", {interpreter, "-m", "hpo._loop._named"}, true);
 }
 
 int StudyScript::Runtime::command_trainer(lua_State* L, const char* function, const char* what, const std::vector<std::string>& first_words,

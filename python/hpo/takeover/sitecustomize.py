@@ -26,7 +26,7 @@ class _WhenOptunaIsImported:
                 def exec_module(module):  # type: ignore[no-untyped-def]
                     load(module)
                     try:
-                        from hpo import _optimize
+                        from hpo.optuna import _optimize
 
                         _optimize.take_over(module.Study)
                     except Exception as error:

@@ -13,7 +13,8 @@ namespace hpo::tune {
 
 class Settings;
 
-/// One call of `study.optimize` in a program of Optuna's users, or of an objective that the program names. python/hpo/_front.py writes it.
+/// One call of `study.optimize` in a program of Optuna's users, or of an objective that the program names.
+/// python/hpo/_loop/_program_loop.py writes it.
 struct OptimizeCall {
     std::int64_t number = 0;             ///< of the calls in the program, from 0
     std::string objective;               ///< what it is called in the program

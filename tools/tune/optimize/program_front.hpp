@@ -25,7 +25,7 @@
 namespace hpo::tune {
 
 /// A program whose calls of `study.optimize` this process takes over. It runs in its own process. The package `hpo` for Python, which its
-/// interpreter loads first, connects it to this process. Messages are lines of JSON (python/hpo/_connection.py).
+/// interpreter loads first, connects it to this process. Messages are lines of JSON (python/hpo/_loop/_connection.py).
 ///
 /// Thread safety: none.
 class ProgramFront {

@@ -74,7 +74,7 @@ std::chrono::milliseconds require_milliseconds(const std::string& place, const s
 bool names_objective(const script::StudyDescription& description) {
     const auto arguments = description.trainer_options.find("arguments");
     const auto* const words = arguments == description.trainer_options.end() ? nullptr : get_if<std::string>(&arguments->second);
-    return words && words->find(R"("hpo._named")") != std::string::npos;
+    return words && words->find(R"("hpo._loop._named")") != std::string::npos;
 }
 
 /// True if the trainer runs a program that calls study.optimize, so that there is a study of Optuna with its own sampler and pruner.

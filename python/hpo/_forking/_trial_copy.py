@@ -12,7 +12,8 @@ import sys
 import weakref
 from typing import Iterable
 
-from . import _channel, _imports, _reseed, _share, _signals
+from . import _imports, _reseed, _signals
+from .._trial import _channel, _memory_share
 from ._request import Request
 
 _TAKEN_OVER = ("HPO_", "CUDA_", "PYTORCH_", "OMP_", "MKL_", "OPENBLAS_")
@@ -94,6 +95,6 @@ def begin_trial(random_state: int) -> None:
             pass  # the program has put something else there
     if "OMP_NUM_THREADS" in os.environ:
         os.environ.setdefault("LOKY_MAX_CPU_COUNT", os.environ["OMP_NUM_THREADS"])  # what joblib makes of n_jobs=-1
-    _share.limit_torch()
+    _memory_share.limit_torch()
     _imports.begin_trial()
     _reseed.reseed(random_state, int(os.environ["HPO_TRIAL"]))

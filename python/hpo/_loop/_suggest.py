@@ -7,8 +7,8 @@ import json
 import sys
 from typing import Any, Dict, List, Sequence
 
-from ._distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from ._json import finite
+from .._distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from .._json import finite
 
 
 def _text_of(choice: Any) -> str:

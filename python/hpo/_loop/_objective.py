@@ -16,15 +16,16 @@ import warnings
 from collections.abc import Sequence as SequenceOfAnything
 from typing import Any, Callable, Dict, List, Optional, Sequence, SupportsFloat, Tuple, Type
 
-from . import _channel, _kinds, _share, _words
-from ._errors import HpoError
-from ._json import finite, number_in
+from . import _endings, _suggest
+from .._trial import _channel, _memory_share
+from .._errors import HpoError
+from .._json import finite, number_in
 
 
 class PlainStudy:
     """What ``trial.study`` is in a program without Optuna."""
 
-    def __init__(self, words: _words.Words) -> None:
+    def __init__(self, words: _endings.Words) -> None:
         self.study_name = os.environ.get("HPO_STUDY", "")
         self.user_attrs: Dict[str, Any] = {}
         self.stop = words.stop
@@ -38,7 +39,7 @@ class PlainStudy:
 class ObjectiveTrial:
     """Answers what an Optuna trial answers. Parameters come from hpo when they are suggested for the first time."""
 
-    def __init__(self, kinds: Any, study: Any, words: _words.Words, several_objectives: bool) -> None:
+    def __init__(self, kinds: Any, study: Any, words: _endings.Words, several_objectives: bool) -> None:
         self.study = study
         self._kinds = kinds
         self._words = words
@@ -95,7 +96,7 @@ class ObjectiveTrial:
             return self._params[name]
         if not isinstance(name, str):
             raise TypeError(f"the name of a parameter is {name!r}; it should be a text")
-        told = _kinds.told(self._kinds, distribution)
+        told = _suggest.told(self._kinds, distribution)
         if any(isinstance(bound, float) and not math.isfinite(bound) for bound in told["attributes"].values()):
             raise ValueError(f"parameter {name!r}: {distribution} should have finite bounds")
         answer = self._answer(name, told)
@@ -107,7 +108,7 @@ class ObjectiveTrial:
             raise self._words.left_exception(str(answer["error"])) or ValueError(str(answer["error"]))
         value = answer["value"]
         if choices is not None:
-            value = choices[_kinds.position_of(value, told["attributes"]["choices"])]
+            value = choices[_suggest.position_of(value, told["attributes"]["choices"])]
         else:
             value = number_in(value) if told["name"] == "FloatDistribution" else int(value)
             if not distribution.low <= value <= distribution.high:
@@ -222,7 +223,7 @@ class AttemptEnds(BaseException):
 
 
 def run(
-    objective: Callable[[Any], Any], trial: Any, count: Optional[int], catch: Tuple[Type[BaseException], ...], words: _words.Words
+    objective: Callable[[Any], Any], trial: Any, count: Optional[int], catch: Tuple[Type[BaseException], ...], words: _endings.Words
 ) -> int:
     """Runs the objective once, and says how it ended. Returns the exit status: 1 if it failed."""
     begun = time.perf_counter()
@@ -243,7 +244,7 @@ def run(
         if not isinstance(error, catch):
             words.raised(error)
         return 1
-    refused = _share.refused()
+    refused = _memory_share.refused()
     if refused:  # with more of the card it would not have gone on with less
         _channel.channel.say({"memory": refused})
         print("CUDA out of memory. The program caught it, and went on with less", file=sys.stderr)

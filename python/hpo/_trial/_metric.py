@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Set, Type, TypeVar
 
-from . import _program, torch
-from ._errors import HpoError, TrialPruned
+from . import _program
+from .. import torch
+from .._errors import HpoError, TrialPruned
 
 _T = TypeVar("_T")
 

@@ -12,10 +12,11 @@ from typing import Any, Dict, Iterator, List, Optional
 
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
-from . import _attributes, _kinds, _objective, _storages, _words
-from ._json import as_read_again, finite
+from . import _attributes, _storages
+from .._loop import _endings, _objective, _suggest
+from .._json import as_read_again, finite
 
-KINDS = _kinds.OptunaKinds()
+KINDS = _suggest.OptunaKinds()
 _kept: List[Any] = []  # storages that must not be closed: another process uses their connections
 
 
@@ -203,7 +204,7 @@ def _as_stored(trial: Any) -> Any:
     stored.user_attrs = _attributes.as_stored(trial.user_attrs)
     attributes = dict(trial.system_attrs)
     if "fixed_params" in attributes:  # the values of a trial that waits
-        attributes["fixed_params"] = {name: _kinds.plain_value(value) for name, value in attributes["fixed_params"].items()}
+        attributes["fixed_params"] = {name: _suggest.plain_value(value) for name, value in attributes["fixed_params"].items()}
     stored.system_attrs = _without_what_json_cannot_hold(attributes)
     return stored
 
@@ -211,14 +212,14 @@ def _as_stored(trial: Any) -> Any:
 def _stored_distribution(distribution: Any) -> Any:
     if not isinstance(distribution, optuna.distributions.CategoricalDistribution):
         return distribution
-    return optuna.distributions.CategoricalDistribution(_kinds.plain_choices(distribution.choices))
+    return optuna.distributions.CategoricalDistribution(_suggest.plain_choices(distribution.choices))
 
 
 def _stored_value(trial: Any, name: str, value: Any) -> Any:
     choices = getattr(trial.distributions[name], "choices", None)
     if choices is None:
-        return _kinds.plain_value(value)
-    return _kinds.plain_choices(choices)[int(trial.distributions[name].to_internal_repr(value))]
+        return _suggest.plain_value(value)
+    return _suggest.plain_choices(choices)[int(trial.distributions[name].to_internal_repr(value))]
 
 
 class _OpenedLater:
@@ -246,7 +247,7 @@ class _OpenedLater:
 class StudyOpenedLater:
     """``trial.study`` where no program has made a study: the one of the store, loaded once it is used."""
 
-    def __init__(self, store: str, name: str, words: _words.Words) -> None:
+    def __init__(self, store: str, name: str, words: _endings.Words) -> None:
         self._store = store
         self._name = name
         self._study: Any = None
@@ -260,7 +261,7 @@ class StudyOpenedLater:
         return getattr(self._study, name)
 
 
-def enter_trial(study: Any, url: str, words: _words.Words) -> None:
+def enter_trial(study: Any, url: str, words: _endings.Words) -> None:
     """Makes the program's study object one that the process of a trial can use."""
     _kept.append(study._storage)
     study._storage = _OpenedLater(url, kept_of(study))
@@ -345,14 +346,14 @@ class _OpenTrial:
         except (ValueError, OverflowError) as error:
             self.raised[name] = error
             return
-        self.proposed[name] = {"value": told, "distribution": _kinds.told(KINDS, self.space[name])}
+        self.proposed[name] = {"value": told, "distribution": _suggest.told(KINDS, self.space[name])}
 
 
 def _told_value(distribution: Any, value: Any) -> Any:
     """What a sampler has drawn, as it is told to hpo. Raises what Optuna raises for a value of another kind."""
     internal = distribution.to_internal_repr(value)
     if hasattr(distribution, "choices"):
-        return _kinds.plain_value(value)
+        return _suggest.plain_value(value)
     return int(internal) if isinstance(distribution, optuna.distributions.IntDistribution) else finite(float(internal))
 
 

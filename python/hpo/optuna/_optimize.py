@@ -13,12 +13,14 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple, Type
 
-from . import _connection, _front, _kept_state, _objective, _policies, _turns_of_threads, _words
-from ._errors import HpoError
+from . import _policies
+from .._forking import _turns_of_threads
+from .._loop import _connection, _endings, _kept_state, _objective, _program_loop
+from .._errors import HpoError
 
 _calls = itertools.count()
 _turns = _turns_of_threads.Turns()
-being_imported = ""  # the file that hpo._named imports at the moment
+being_imported = ""  # the file that hpo._loop._named imports at the moment
 _said: Set[str] = set()  # why Optuna runs a study itself, of what is said once
 
 
@@ -69,7 +71,7 @@ def take_over(study_class: Any) -> None:
             _said.add(reason)
             _count_by_optuna(b"o")
             if "HPO_LOOKING" in os.environ:
-                _front.leave()
+                _program_loop.leave()
             original(self, func, n_trials, timeout, n_jobs, catch, callbacks, gc_after_trial, show_progress_bar)
 
         callbacks = list(callbacks or ())  # a generator gives its callbacks once
@@ -109,7 +111,7 @@ def take_over(study_class: Any) -> None:
                 call.run(connection, _whole_number(n_trials), _seconds(timeout, waited), n_jobs)
             elif not reason:
                 reason = f"hpo-tune does not listen at {os.environ['HPO_FRONT']}"
-        except _front.Refused as refused:
+        except _program_loop.Refused as refused:
             _connection.disconnect()
             if refused.by_optuna:
                 reason, once = str(refused), True
@@ -165,15 +167,15 @@ def name_of(objective: Any) -> str:
     return f"{getattr(objective, '__module__', None) or type(objective).__module__}.{name}"
 
 
-class _Call(_front.Handler):
+class _Call(_program_loop.Handler):
     """One call of optimize."""
 
     def __init__(
         self, study: Any, objective: Callable[[Any], Any], catch: Tuple[Type[BaseException], ...], callbacks: List[Any], number: int
     ) -> None:
-        from . import _optuna_study, _storages
+        from . import _storages, _study
 
-        self._optuna = _optuna_study
+        self._optuna = _study
         self._study = study
         self._objective = objective
         self._catch = catch
@@ -182,7 +184,7 @@ class _Call(_front.Handler):
         self._front = os.environ["HPO_FRONT"]
         self._url = _storages.store_of(study)
         self._program_study = _storages.program_study(study)
-        self._sampler = _optuna_study.OwnSampler(study)
+        self._sampler = _study.OwnSampler(study)
         self._is_own_sampler = False
 
     def why_not_move(self) -> str:
@@ -195,7 +197,7 @@ class _Call(_front.Handler):
         study._stop_flag = False
         study._thread_local.in_optimize_loop = True
         try:
-            _front.run(connection, self._opening(n_trials, timeout, n_jobs), self)
+            _program_loop.run(connection, self._opening(n_trials, timeout, n_jobs), self)
         finally:
             study._thread_local.in_optimize_loop = False
             if self._program_study is not None:
@@ -209,7 +211,7 @@ class _Call(_front.Handler):
         sampler, sampler_note = _policies.sampler_of(study.sampler, several)
         self._is_own_sampler = sampler is None
         pruner, pruner_note = _policies.pruner_of(study.pruner, several)
-        why_not = _front.why_not_fork()
+        why_not = _program_loop.why_not_fork()
         opening = {
             "op": "optimize",
             "call": self._number,
@@ -251,11 +253,11 @@ class _Call(_front.Handler):
         if self._program_study is not None:
             self._program_study.release_connections()
 
-    def run_trial(self, words: _words.Words) -> int:
+    def run_trial(self, words: _endings.Words) -> int:
         self._optuna.enter_trial(self._study, self._url, words)
         return self.run_here(words)
 
-    def run_here(self, words: _words.Words) -> int:
+    def run_here(self, words: _endings.Words) -> int:
         count = len(self._study.directions)
         trial = self._optuna.Trial(self._optuna.KINDS, self._study, words, count > 1)
         return _objective.run(self._objective, trial, count, self._catch, words)
@@ -300,7 +302,7 @@ class _Call(_front.Handler):
         if self._number < chosen:
             return
         if self._number == chosen and "HPO_OPTIMIZE_REACHED" in os.environ:
-            _front.tell_reached(os.environ["HPO_OPTIMIZE_REACHED"])
+            _program_loop.tell_reached(os.environ["HPO_OPTIMIZE_REACHED"])
         if self._number > chosen:  # of another thread; this process ends with the attempt
             threading.Event().wait()
-        _front.run_one_attempt(self)
+        _program_loop.run_one_attempt(self)

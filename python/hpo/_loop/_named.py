@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs an objective that hpo-tune names: ``python -m hpo._named FILE.py NAME ARGUMENTS...``
+"""Runs an objective that hpo-tune names: ``python -m hpo._loop._named FILE.py NAME ARGUMENTS...``
 
 FILE is imported as a module, so what stands under ``if __name__ == "__main__"`` does not run. NAME is a function, an object that can be
 called, or a class of such objects, which is made without arguments. The file need not use Optuna.
@@ -13,8 +13,8 @@ import os
 import sys
 from typing import Any, Callable, Dict, List, NoReturn
 
-from . import _connection, _front, _kept_state, _kinds, _objective, _words
-from ._errors import HpoError
+from . import _connection, _endings, _kept_state, _objective, _program_loop, _suggest
+from .._errors import HpoError
 
 
 def _refuse(text: str) -> NoReturn:
@@ -32,7 +32,7 @@ def _imported(file: str) -> Any:
         _refuse(f"{file}: this is no Python file; its name should end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(stem, module)  # a file may have the name of a module that others have imported
-    from . import _optimize
+    from ..optuna import _optimize
 
     _optimize.being_imported = file
     try:
@@ -61,7 +61,7 @@ def _objective_in(module: Any, file: str, name: str) -> Callable[[Any], Any]:
     return found  # type: ignore[no-any-return]
 
 
-class _Named(_front.Handler):
+class _Named(_program_loop.Handler):
     def __init__(self, objective: Callable[[Any], Any]) -> None:
         self._objective = objective
         self._opened: Dict[str, Any] = {}
@@ -69,24 +69,24 @@ class _Named(_front.Handler):
     def opened(self, told: Dict[str, Any]) -> None:
         self._opened = told
 
-    def run_trial(self, words: _words.Words) -> int:
+    def run_trial(self, words: _endings.Words) -> int:
         told = os.environ.get("HPO_OBJECTIVES")
         objectives = None if told is None else int(told)
         several = objectives is not None and objectives > 1
         if "optuna" in sys.modules:
-            from . import _optuna_study
+            from ..optuna import _study
 
-            study = _optuna_study.StudyOpenedLater(str(self._opened["store"]), str(self._opened["study"]), words)
-            trial: Any = _optuna_study.Trial(_optuna_study.KINDS, study, words, several)
+            study = _study.StudyOpenedLater(str(self._opened["store"]), str(self._opened["study"]), words)
+            trial: Any = _study.Trial(_study.KINDS, study, words, several)
         else:
-            trial = _objective.ObjectiveTrial(_kinds.PlainKinds(), _objective.PlainStudy(words), words, several)
+            trial = _objective.ObjectiveTrial(_suggest.PlainKinds(), _objective.PlainStudy(words), words, several)
         # As in any study of hpo, a trial that fails ends no study.
         return _objective.run(self._objective, trial, objectives, (BaseException,), words)
 
 
 def _opening(file: str, name: str, objective: Callable[[Any], Any]) -> Dict[str, Any]:
     """What is said of a study of which hpo-tune knows all that the file does not say."""
-    why_not = _front.why_not_fork()
+    why_not = _program_loop.why_not_fork()
     unsaid = dict.fromkeys(("study", "store", "directions", "trials", "seconds", "sampler", "pruner", "fork_socket"))
     this: Dict[str, Any] = {"op": "optimize", "call": 0, "program": file, "objective": name, "jobs": 1, "catch": ["Exception"]}
     return {**this, **unsaid, "forks": not why_not, "why_not": why_not, "state_note": _kept_state.note_of(objective)}
@@ -94,7 +94,7 @@ def _opening(file: str, name: str, objective: Callable[[Any], Any]) -> Dict[str,
 
 def main(arguments: List[str]) -> None:
     if len(arguments) < 2:
-        _refuse("usage: python -m hpo._named FILE.py NAME ARGUMENTS...")
+        _refuse("usage: python -m hpo._loop._named FILE.py NAME ARGUMENTS...")
     file, name = arguments[:2]
     if "HPO_FRONT" not in os.environ:
         _refuse(f"hpo-tune starts this program; try: hpo-tune run {file}:{name}")
@@ -103,11 +103,11 @@ def main(arguments: List[str]) -> None:
     handler = _Named(objective)
     if "HPO_OPTIMIZE_CALL" in os.environ:
         handler.opened(json.loads(os.environ["HPO_OPTIMIZE_STUDIES"])[0])
-        _front.run_one_attempt(handler)
+        _program_loop.run_one_attempt(handler)
     connection = _connection.connect()
     if connection is None:
         raise HpoError(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
-    _front.run(connection, _opening(file, name, objective), handler)
+    _program_loop.run(connection, _opening(file, name, objective), handler)
 
 
 if __name__ == "__main__":

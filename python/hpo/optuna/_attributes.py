@@ -15,8 +15,8 @@ import pickle
 import warnings
 from typing import Any, Callable, Dict, Iterator, Optional
 
-from . import _channel
-from ._json import as_read_again, finite, is_whole_number_of_hpo, line_of
+from .._trial import _channel
+from .._json import as_read_again, finite, is_whole_number_of_hpo, line_of
 
 
 class Attributes(Dict[str, Any]):

@@ -15,10 +15,11 @@ import threading
 import time
 from typing import Any, Callable, Deque, Dict, List, NoReturn, Optional
 
-from . import _connection, _copy, _fork, _imports, _in_program, _request, _reseed, _words
+from . import _connection, _endings, _in_program
+from .._forking import _fork, _imports, _request, _reseed, _trial_copy
 from ._connection import Connection
-from ._errors import HpoError
-from ._json import finite
+from .._errors import HpoError
+from .._json import finite
 
 _TRIALS_UNTIL_COST_IS_KNOWN = 30
 
@@ -45,11 +46,11 @@ class Handler:
     def opened(self, told: Dict[str, Any]) -> None:
         """hpo-tune has opened the study."""
 
-    def run_trial(self, words: _words.Words) -> int:
+    def run_trial(self, words: _endings.Words) -> int:
         """Runs the objective once, in the process of a trial. Returns the exit status."""
         raise NotImplementedError
 
-    def run_here(self, words: _words.Words) -> int:
+    def run_here(self, words: _endings.Words) -> int:
         """Runs the objective once, in the program. Returns the exit status that a process would have had."""
         raise NotImplementedError
 
@@ -166,7 +167,7 @@ class Loop:
                     self.handler.opened(message)
                 except Exception as error:  # hpo-tune then ends the call
                     self._error = error
-                    ready["error"] = str(error) if isinstance(error, HpoError) else _words.text_of(error)
+                    ready["error"] = str(error) if isinstance(error, HpoError) else _endings.text_of(error)
                 self._connection.say(ready)
         self._heard.extend(each for each in heard if each.get("op") != "opened")
 
@@ -179,7 +180,7 @@ class Loop:
             self._poller.register(self._copies, select.POLLIN)
 
     def _run_trial(self) -> int:
-        words = _words.Words(self.words_path, int(os.environ["HPO_TRIAL"]))
+        words = _endings.Words(self.words_path, int(os.environ["HPO_TRIAL"]))
         try:
             return self.handler.run_trial(words)
         finally:
@@ -263,9 +264,9 @@ class Loop:
             if self.handler.wants_to_stop():  # the sampler has no other proposal
                 self.stop()
         except Exception as error:
-            told = {**without, "error": _words.text_of(error)}
+            told = {**without, "error": _endings.text_of(error)}
             if op == "drawn":  # the objective gets it where it asks
-                _words.leave_exception(self.words_path, message["trial"], error)
+                _endings.leave_exception(self.words_path, message["trial"], error)
             else:
                 self._end_with(error)
         finally:
@@ -353,7 +354,7 @@ class Loop:
 
 def leave() -> NoReturn:
     """Ends the program where it is, because hpo-tune only looks at it."""
-    _copy.Outputs().flush()
+    _trial_copy.Outputs().flush()
     os._exit(0)
 
 
@@ -388,11 +389,11 @@ def tell_reached(path: str) -> NoReturn:
 def run_one_attempt(handler: Handler) -> NoReturn:
     """Runs the objective once in this process, which hpo-tune has started for one attempt of a trial, and ends the process."""
     status = 1
-    outputs = _copy.Outputs()
+    outputs = _trial_copy.Outputs()
     try:
         words_path = os.environ.pop("HPO_FRONT") + ".said"  # the program that was started first listens there
-        _copy.begin_trial(_reseed.state_of_random())
-        status = handler.run_trial(_words.Words(words_path, int(os.environ["HPO_TRIAL"])))
+        _trial_copy.begin_trial(_reseed.state_of_random())
+        status = handler.run_trial(_endings.Words(words_path, int(os.environ["HPO_TRIAL"])))
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

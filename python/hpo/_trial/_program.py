@@ -9,9 +9,9 @@ import os
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Mapping, Optional, SupportsFloat, SupportsIndex, Union, cast
 
-from . import _channel, _share
-from ._errors import HpoError, NotInTrial
-from ._json import finite
+from . import _channel, _memory_share
+from .._errors import HpoError, NotInTrial
+from .._json import finite
 
 _HOW_TO_START = (
     'this program does not run as a trial (HPO_PARAMS is not set). Start it with "hpo-tune run STUDY.lua", where STUDY.lua has '
@@ -120,7 +120,7 @@ def trial() -> Trial:
     On a GPU it limits PyTorch, if that is imported, to what hpo has reserved for the trial.
     """
     _require_trial("trial")
-    _share.limit_torch()
+    _memory_share.limit_torch()
     return Trial(
         params=_object_in("HPO_PARAMS"),
         number=_whole_in("HPO_TRIAL"),

@@ -11,7 +11,8 @@ import sys
 import time
 from typing import Callable, List, NoReturn, Optional, Set, Tuple
 
-from . import _copy, _pages, _request, _reseed, _share, _signals, _threads
+from . import _large_pages, _request, _reseed, _signals, _threads, _trial_copy
+from .._trial import _memory_share
 from ._keeper import Keeper, Standby
 from ._request import Request
 
@@ -30,7 +31,7 @@ def why_not_with_names(may_wait: bool = True) -> str:
 
 
 def _why_not(may_wait: bool) -> Tuple[str, List[str]]:
-    if _share.used_cuda() is not None:
+    if _memory_share.used_cuda() is not None:
         return "CUDA is initialised", []
     return _threads.missed(may_wait)
 
@@ -47,7 +48,7 @@ class Copies:
         self._run = run
         self._before_fork = before_fork
         self._standby = Standby() if again else None
-        self._outputs = _copy.Outputs()
+        self._outputs = _trial_copy.Outputs()
         self._keepers: Set[int] = set()
         self._is_joined = False
         self._noted = ""
@@ -83,7 +84,7 @@ class Copies:
         self._outputs.flush()
         if not self._is_joined:
             self._is_joined = True
-            _pages.join()
+            _large_pages.join()
         random_state = _reseed.state_of_random()
         with _signals.held_back():
             keeper = os.fork()
@@ -110,12 +111,12 @@ class Copies:
             if collects:
                 gc.enable()
             gc.freeze()  # what the program holds is never looked at again, so its pages stay shared
-            _copy.leave_keeper(keeper, close)
+            _trial_copy.leave_keeper(keeper, close)
 
         def become_copy(request: Request) -> None:
             nonlocal status
-            _copy.become_copy(request, self._variables)
-            _copy.begin_trial(random_state)
+            _trial_copy.become_copy(request, self._variables)
+            _trial_copy.begin_trial(random_state)
             status = self._run()
 
         try:

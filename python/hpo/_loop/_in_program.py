@@ -8,11 +8,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
-from . import _channel, _words
-from ._json import finite, line_of
+from . import _endings
+from .._trial import _channel
+from .._json import finite, line_of
 
 if TYPE_CHECKING:
-    from ._front import Loop
+    from ._program_loop import Loop
 
 
 class _Channel(_channel.Speaker):
@@ -42,7 +43,7 @@ class _Channel(_channel.Speaker):
         self._loop.say({"op": "said", "trial": self._trial, "line": finite(dict(said)), "asks": asks})  # JSON has no NaN
 
 
-class _Here(_words.Words):
+class _Here(_endings.Words):
     """A trial's words to the program, which needs no copy of an exception."""
 
     def __init__(self, loop: Loop, path: str, number: int) -> None:

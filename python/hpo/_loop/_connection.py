@@ -8,8 +8,8 @@ import os
 import socket
 from typing import Any, Dict, List, Optional
 
-from ._errors import HpoError
-from ._json import line_of
+from .._errors import HpoError
+from .._json import line_of
 
 _LONGEST_LINE = 1 << 30  # bytes; the trials of a study in memory are told in one line
 

@@ -25,7 +25,7 @@ from typing import Any, Callable, Dict, Iterator, List, MutableMapping, Optional
 import optuna  # type: ignore[import-not-found,unused-ignore]
 from optuna.trial import TrialState  # type: ignore[import-not-found,unused-ignore]
 
-from ._errors import HpoError
+from .._errors import HpoError
 
 _OURS = "hpo:"
 _COPIED_FROM = "hpo:copied_from"

@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import Any, Dict, Mapping, Optional, Tuple
 
-from ._json import line_of
+from .._json import line_of
 
 LONGEST_LINE = 1 << 20  # bytes; hpo reads no longer line
 ANSWER_SECONDS = 60.0  # hpo answers within milliseconds

@@ -13,7 +13,8 @@ import threading
 import traceback
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
-from . import _channel, _reseed, _share
+from . import _channel, _memory_share
+from .._forking import _reseed
 
 _LEFT_OF_HOST = 16  # a sixteenth of the host's memory that may be taken is left: training holds a little more than one step does
 
@@ -54,7 +55,7 @@ def largest_batch(run: Callable[[int], object], sizes: Sequence[int]) -> int:
     """
     numbers = _numbers_in(sizes)
     if _channel.channel.in_trial:
-        _share.limit_torch()
+        _memory_share.limit_torch()
     with _one_at_a_time, _reseed.kept():
         _try_smallest(run, numbers[0])
         fits, fails = 0, len(numbers)
@@ -113,21 +114,21 @@ def _runs(run: Callable[[int], object], size: int) -> bool:
 def _run_twice(run: Callable[[int], object], size: int) -> None:
     run(size)
     run(size)
-    cuda = _share.used_cuda()
+    cuda = _memory_share.used_cuda()
     if cuda is not None:
         cuda.synchronize()
 
 
 def _give_back() -> None:
     gc.collect()
-    cuda = _share.used_cuda()
+    cuda = _memory_share.used_cuda()
     if cuda is not None:
         cuda.empty_cache()
 
 
 def _forget_refusals() -> None:
     """What was tried and did not fit is no peak of the trial, and no reason to run it again with more memory."""
-    cuda = _share.used_cuda()
+    cuda = _memory_share.used_cuda()
     if cuda is not None:
         cuda.reset_peak_memory_stats()
         cuda.reset_accumulated_memory_stats()
@@ -160,7 +161,7 @@ def _share_of_host() -> Optional[int]:
 def _further_bytes() -> Optional[int]:
     """How many more bytes of host memory the program may take. None: nothing limits it, or nothing is known."""
     in_trial = _channel.channel.in_trial
-    is_on_cpu = os.environ.get("HPO_DEVICE", "").startswith("cpu") if in_trial else _share.used_cuda() is None
+    is_on_cpu = os.environ.get("HPO_DEVICE", "").startswith("cpu") if in_trial else _memory_share.used_cuda() is None
     if not is_on_cpu:
         return None
     share = _share_of_host()

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""How copies of a program are made, one for each trial."""

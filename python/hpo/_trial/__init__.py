@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What the program of a trial says and asks."""
