@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple, Type
 
-from . import _policies
+from . import _policies, _privates
 from .._forking import _turns_of_threads
 from .._loop import _connection, _endings, _kept_state, _objective, _program_loop
 from .._errors import HpoError
@@ -85,7 +85,7 @@ def take_over(study_class: Any) -> None:
                 f"{being_imported} calls study.optimize while it is imported. Put that under if __name__ == '__main__', or start the whole "
                 f"program with: hpo-tune run -- python {being_imported}"
             )
-        if self._thread_local.in_optimize_loop:
+        if _privates.is_in_optimize(self):
             raise RuntimeError("study.optimize was called inside of study.optimize of the same study")
         tuner = _kept_state.keeps_its_best(func)
         if tuner:
@@ -102,7 +102,7 @@ def take_over(study_class: Any) -> None:
             return by_optuna("hpo runs another study of this program at the moment")
         reason, once = "", False
         try:
-            if waited > 0 and self._stop_flag:  # study.stop() ends the calls of all threads
+            if waited > 0 and _privates.is_stopped(self):  # study.stop() ends the calls of all threads
                 return None
             call = _Call(self, func, caught, callbacks, number)
             reason = call.why_not_move()
@@ -138,7 +138,7 @@ def _not_again(add: Callable[..., None]) -> Callable[..., None]:
     def add_once(self: Any, *words: Any, **more: Any) -> None:
         from . import _storages
 
-        if "HPO_FRONT" not in os.environ or _storages.is_in_memory(self._storage):  # inside of the trial, or of no other process
+        if "HPO_FRONT" not in os.environ or _storages.is_in_memory(_privates.storage_of(self)):  # inside of the trial, or of no other process
             add(self, *words, **more)
 
     return add_once
@@ -194,12 +194,12 @@ class _Call(_program_loop.Handler):
     def run(self, connection: _connection.Connection, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> None:
         """Runs the trials, and raises what optimize raises."""
         study = self._study
-        study._stop_flag = False
-        study._thread_local.in_optimize_loop = True
+        _privates.set_stop(study, False)
+        _privates.set_in_optimize(study, True)
         try:
             _program_loop.run(connection, self._opening(n_trials, timeout, n_jobs), self)
         finally:
-            study._thread_local.in_optimize_loop = False
+            _privates.set_in_optimize(study, False)
             if self._program_study is not None:
                 self._program_study.write_back_all()
             self._optuna.look_anew(study)
@@ -281,7 +281,7 @@ class _Call(_program_loop.Handler):
         return self._sampler.constraints_of(trial)
 
     def wants_to_stop(self) -> bool:
-        return bool(self._study._stop_flag)
+        return _privates.is_stopped(self._study)
 
     def begin(self, number: int, again: bool) -> Dict[str, Any]:
         return self._sampler.begin(number, again)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Dict, Optional, Tuple
 
+from . import _privates
+
 Told = Tuple[Optional[Dict[str, Any]], str]
 
 
@@ -31,14 +33,13 @@ def _is_brute_force(sampler: Any) -> bool:
 
 def why_left_to_optuna(sampler: Any) -> str:
     """Why hpo cannot ask this sampler. Empty if it can."""
-    if _is_brute_force(sampler) and not hasattr(sampler, "_populate_tree"):
+    if _is_brute_force(sampler) and not _privates.adds_no_trials(sampler):
         return "BruteForceSampler of Optuna before 3.2 adds trials for each value that it draws, and hpo draws some that no trial asks for"
     return ""
 
 
 def seed_of(generator: Any) -> Optional[int]:
     """The seed of a generator that has drawn nothing yet. None if there was no seed, or if it cannot be read."""
-    generator = getattr(generator, "_rng", generator)  # Optuna makes it when it is needed
     if generator is None or not hasattr(generator, "get_state"):
         return None
     _, keys, position = generator.get_state()[:3]
@@ -50,30 +51,10 @@ def seed_of(generator: Any) -> Optional[int]:
 
 def _unlike_ours(sampler: Any, several_objectives: bool) -> str:
     """What hpo's TPE does not do as this one. Empty if it does the same."""
-    estimator = sampler._parzen_estimator_parameters
-    gamma = getattr(sampler, "_gamma", None)
-    multivariate = inspect.signature(type(sampler).__init__).parameters["multivariate"].default
     if several_objectives:
         return "several objectives"
-    if getattr(sampler, "_constraints_func", None) is not None:
-        return "constraints_func"
-    if getattr(sampler, "_group", False):
-        return "group=True"
-    if multivariate is None and sampler._multivariate is False:  # later versions of Optuna draw together if nothing is said
-        return "multivariate=False"
-    if gamma is not None and gamma.__name__ != "default_gamma":
-        return "gamma"
-    if getattr(estimator.weights, "__name__", "") != "default_weights":
-        return "weights"
-    if not getattr(estimator, "consider_prior", True):
-        return "consider_prior=False"
-    if not getattr(estimator, "consider_magic_clip", True):
-        return "consider_magic_clip=False"
-    if getattr(estimator, "consider_endpoints", False):
-        return "consider_endpoints=True"
-    if getattr(getattr(sampler, "_parzen_estimator_cls", None), "__name__", "_ParzenEstimator") != "_ParzenEstimator":
-        return "a Parzen estimator of its own"
-    return ""
+    multivariate = inspect.signature(type(sampler).__init__).parameters["multivariate"].default
+    return _privates.tpe_differs(sampler, multivariate is None)  # later versions of Optuna draw together if nothing is said
 
 
 def sampler_of(sampler: Any, several_objectives: bool) -> Told:
@@ -82,16 +63,12 @@ def sampler_of(sampler: Any, several_objectives: bool) -> Told:
     own = "so the study's own sampler goes on choosing"
     try:
         if name == "RandomSampler":
-            return {"name": "random", "seed": seed_of(sampler._rng), "options": {}}, ""
+            return {"name": "random", "seed": seed_of(_privates.generator_of(sampler)), "options": {}}, ""
         if name == "TPESampler":
             unlike = _unlike_ours(sampler, several_objectives)
             if unlike:
                 return None, f"hpo's tpe has no {unlike}, {own}"
-            options: Dict[str, Any] = {"startup_trials": sampler._n_startup_trials, "ei_candidates": sampler._n_ei_candidates}
-            prior_weight = sampler._parzen_estimator_parameters.prior_weight
-            if prior_weight is not None:
-                options["prior_weight"] = prior_weight
-            return {"name": "tpe", "seed": seed_of(sampler._rng), "options": options}, ""
+            return {"name": "tpe", "seed": seed_of(_privates.generator_of(sampler)), "options": _privates.tpe_options(sampler)}, ""
     except (AttributeError, KeyError):
         return None, f"hpo cannot read the options of {name} of this version of Optuna, {own}"
     return None, f"hpo has no {type(sampler).__name__}, {own}"
@@ -105,14 +82,9 @@ def pruner_of(pruner: Any, several_objectives: bool) -> Told:
     if name not in ("MedianPruner", "PercentilePruner"):
         return None, f"hpo has no {type(pruner).__name__}, so the study's own pruner goes on judging"
     try:
-        options = {
-            "startup_trials": pruner._n_startup_trials,
-            "warmup_steps": pruner._n_warmup_steps,
-            "interval_steps": pruner._interval_steps,
-            "min_trials": pruner._n_min_trials,
-        }
-        if name == "PercentilePruner":
-            options["percentile"] = pruner._percentile
+        options = _privates.percentile_options(pruner)
+        if name == "MedianPruner":
+            del options["percentile"]
     except AttributeError:
         return None, f"hpo cannot read the options of {name} of this version of Optuna, so the study's own pruner goes on judging"
     return {"name": "median" if name == "MedianPruner" else "percentile", "options": options}, ""

@@ -25,6 +25,7 @@ from typing import Any, Callable, Dict, Iterator, List, MutableMapping, Optional
 import optuna  # type: ignore[import-not-found,unused-ignore]
 from optuna.trial import TrialState  # type: ignore[import-not-found,unused-ignore]
 
+from . import _privates
 from .._errors import HpoError
 
 _OURS = "hpo:"
@@ -35,14 +36,9 @@ _LINE_OF_RETRIES = ("failed_trial", "retry_history")  # system attributes with n
 _LOCK_SECONDS = 60.0
 
 
-def backend_of(storage: Any) -> Any:
-    """The storage below Optuna's own that only remembers."""
-    return storage._backend if isinstance(storage, optuna.storages._CachedStorage) else storage
-
-
 def store_of(study: Any) -> str:
     """The URL of the ordinary SQLite file that holds the study. Empty if it is stored elsewhere."""
-    backend = backend_of(study._storage)
+    backend = _privates.backend_of(_privates.storage_of(study))
     if not isinstance(backend, optuna.storages.RDBStorage) or not _is_plain_sqlite(backend):
         return ""
     file = _sqlite_file(backend)
@@ -74,7 +70,7 @@ def _sqlite_file(backend: Any) -> str:
 
 def is_in_memory(storage: Any) -> bool:
     """True if no other process sees what is stored."""
-    backend = backend_of(storage)
+    backend = _privates.backend_of(storage)
     if isinstance(backend, optuna.storages.InMemoryStorage):
         return True
     return isinstance(backend, optuna.storages.RDBStorage) and _is_plain_sqlite(backend) and not _sqlite_file(backend)
@@ -82,14 +78,13 @@ def is_in_memory(storage: Any) -> bool:
 
 def _described(storage: Any) -> str:
     """What a person calls the storage."""
-    backend = backend_of(storage)
+    backend = _privates.backend_of(storage)
     if isinstance(backend, optuna.storages.RDBStorage):
         url = _url(backend).set(query={})  # it may have a password, too
         return f"database {url.render_as_string(hide_password=True)}"
     if isinstance(backend, optuna.storages.JournalStorage):
-        below = backend._backend
-        path = getattr(below, "_file_path", None)
-        return f"journal {os.path.abspath(path)}" if path is not None else type(below).__name__
+        name, path = _privates.journal_of(backend)
+        return f"journal {os.path.abspath(path)}" if path is not None else name
     return type(backend).__name__
 
 
@@ -99,7 +94,7 @@ _known: MutableMapping[Any, ProgramStudy] = weakref.WeakKeyDictionary()  # by th
 def program_study(study: Any) -> Optional[ProgramStudy]:
     """The study in the storage that the program has given it. None if hpo-tune uses that storage itself, or if it is in memory."""
     if study not in _known:
-        if store_of(study) or is_in_memory(study._storage):
+        if store_of(study) or is_in_memory(_privates.storage_of(study)):
             return None
         _known[study] = ProgramStudy(study)
     return _known[study]
@@ -119,7 +114,7 @@ class ProgramStudy:
     """A study in the program's own storage, and its copy in hpo's store."""
 
     def __init__(self, study: Any) -> None:
-        self._program = _Side(study._storage, study._study_id)
+        self._program = _Side(_privates.storage_of(study), _privates.study_id_of(study))
         self._store: Optional[_Side] = None
         self._store_path = ""
         self._pair = ""
@@ -129,7 +124,7 @@ class ProgramStudy:
         self._attributes: Dict[Tuple[str, str], Any] = {}  # of the study, as the program's storage has them
         self._is_behind = False
         self._has_told = False
-        self.words = _described(study._storage)
+        self.words = _described(_privates.storage_of(study))
 
     def is_joined(self) -> bool:
         """True if the study object shows the store."""
@@ -268,7 +263,7 @@ class ProgramStudy:
 
     def release_connections(self) -> None:
         """Closes the connections that nobody uses, so that a copy of the process has none of them."""
-        engine = getattr(backend_of(self._program.storage), "engine", None)
+        engine = getattr(_privates.backend_of(self._program.storage), "engine", None)
         if engine is not None:
             engine.dispose()
 
@@ -320,12 +315,12 @@ class _Side:
 
     def set_trial_system_attributes(self, trial: Any, attributes: Dict[str, Any]) -> None:
         for key, value in attributes.items():
-            self.storage.set_trial_system_attr(trial._trial_id, key, value)
+            self.storage.set_trial_system_attr(_privates.trial_id_of(trial), key, value)
 
     def claim(self, trial: Any) -> bool:
         """Makes a waiting trial a running one. False if another process was faster."""
         try:
-            return bool(self.storage.set_trial_state_values(trial._trial_id, TrialState.RUNNING))
+            return bool(self.storage.set_trial_state_values(_privates.trial_id_of(trial), TrialState.RUNNING))
         except RuntimeError:  # it has even ended
             return False
 
@@ -333,13 +328,13 @@ class _Side:
         """Makes a running trial equal to one that has ended."""
         for name, value in trial.params.items():
             distribution = trial.distributions[name]
-            self.storage.set_trial_param(there._trial_id, name, distribution.to_internal_repr(value), distribution)
+            self.storage.set_trial_param(_privates.trial_id_of(there), name, distribution.to_internal_repr(value), distribution)
         for step, value in trial.intermediate_values.items():
-            self.storage.set_trial_intermediate_value(there._trial_id, step, value)
+            self.storage.set_trial_intermediate_value(_privates.trial_id_of(there), step, value)
         for key, value in trial.user_attrs.items():
-            self.storage.set_trial_user_attr(there._trial_id, key, value)
+            self.storage.set_trial_user_attr(_privates.trial_id_of(there), key, value)
         self.set_trial_system_attributes(there, _with(trial, attributes).system_attrs)
-        self.storage.set_trial_state_values(there._trial_id, trial.state, trial.values)
+        self.storage.set_trial_state_values(_privates.trial_id_of(there), trial.state, trial.values)
 
 
 def _copied_from(trial: Any) -> Tuple[Any, str]:

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional
 
 import optuna  # type: ignore[import-not-found,unused-ignore]
 
-from . import _attributes, _storages
+from . import _attributes, _privates, _storages
 from .._loop import _endings, _objective, _suggest
 from .._json import as_read_again, finite
 
@@ -26,16 +26,16 @@ def why_not_move(study: Any) -> str:
     if not asked:
         return ""
     # An object of the program knows its trial by the number that this has in the storage of now.
-    held = {each._trial_id for each in gc.get_objects() if type(each) is optuna.trial.Trial and each.study is study}
-    return next((f"trial {each.number} was asked for and not told" for each in asked if each._trial_id in held), "")
+    held = {_privates.trial_id_of(each) for each in gc.get_objects() if type(each) is optuna.trial.Trial and each.study is study}
+    return next((f"trial {each.number} was asked for and not told" for each in asked if _privates.trial_id_of(each) in held), "")
 
 
 def look_anew(study: Any) -> None:
     """Lets a study see what others have written to its storage."""
-    study._thread_local.cached_all_trials = None
-    read = getattr(study._storage, "read_trials_from_remote_storage", None)
+    _privates.forget_trials(study)
+    read = getattr(_privates.storage_of(study), "read_trials_from_remote_storage", None)
     if read is not None:  # Optuna before 3.2 does not look by itself
-        read(study._study_id)
+        read(_privates.study_id_of(study))
 
 
 def names_constraints() -> bool:
@@ -56,7 +56,7 @@ def opened_store(url: str, kept: Optional[_attributes.Kept] = None) -> Any:
     return optuna.storages.get_storage(storage) if kept is None else _StorageOfProgram(storage, kept)
 
 
-class _StorageOfProgram(optuna.storages._CachedStorage):  # type: ignore[misc,unused-ignore]
+class _StorageOfProgram(_privates.cached_storage()):  # type: ignore[misc,unused-ignore]
     """The storage of a study whose trials hpo runs. It gives the program the attributes that the file cannot hold."""
 
     def __init__(self, backend: Any, kept: _attributes.Kept) -> None:
@@ -64,7 +64,7 @@ class _StorageOfProgram(optuna.storages._CachedStorage):  # type: ignore[misc,un
         self.kept = kept
 
     def __reduce__(self) -> Any:  # what another program reads is the file
-        return optuna.storages._CachedStorage, (self._backend,)
+        return _privates.cached_storage(), (_privates.backend_of(self),)
 
     def set_study_user_attr(self, study_id: int, key: str, value: Any) -> None:
         super().set_study_user_attr(study_id, key, self.kept.keep(None, key, value) if self.kept.anything else value)
@@ -111,23 +111,23 @@ def shown_trial(trial: Any, kept: Optional[_attributes.Kept]) -> Any:
 
 def kept_of(study: Any) -> Optional[_attributes.Kept]:
     """The attributes of a study that its store cannot hold. None if nobody keeps them."""
-    kept: Optional[_attributes.Kept] = vars(study._storage).get("kept")
+    kept: Optional[_attributes.Kept] = vars(_privates.storage_of(study)).get("kept")
     return kept
 
 
 def _keep_attributes(study: Any, front: str) -> None:
     """From now on a study in a database of the program gives back numbers that its file cannot hold."""
     if kept_of(study) is None:
-        study._storage = _StorageOfProgram(_storages.backend_of(study._storage), _attributes.Kept(front, study.study_name, anything=False))
+        _privates.set_storage(study, _StorageOfProgram(_privates.backend_of(_privates.storage_of(study)), _attributes.Kept(front, study.study_name, anything=False)))
 
 
 def move_to_store(study: Any, url: str, name: str, front: str) -> None:
     """From now on the study object shows a study in a file, which gets what the study had: attributes, and trials that wait or have ended."""
     attributes = study.user_attrs
-    of_optuna = study._storage.get_study_system_attrs(study._study_id)  # the names of the metrics, for example
+    of_optuna = _privates.storage_of(study).get_study_system_attrs(_privates.study_id_of(study))  # the names of the metrics, for example
     trials = study.get_trials(deepcopy=False)
     show_stored(study, url, name, front)
-    storage, study_id = study._storage, study._study_id
+    storage, study_id = _privates.storage_of(study), _privates.study_id_of(study)
     there = storage.get_study_system_attrs(study_id)
     for key, value in attributes.items():
         storage.set_study_user_attr(study_id, key, value)
@@ -170,14 +170,14 @@ def show_stored(study: Any, url: str, name: str, front: str) -> None:
     if _shows(study, url, name):
         _keep_attributes(study, front)
         return
-    is_in_memory = isinstance(_storages.backend_of(study._storage), optuna.storages.InMemoryStorage)
+    is_in_memory = isinstance(_privates.backend_of(_privates.storage_of(study)), optuna.storages.InMemoryStorage)
     _show(study, opened_store(url, _attributes.Kept(front, name, anything=is_in_memory)), name)
 
 
 def _show(study: Any, storage: Any, name: str) -> None:
-    _kept.append(study._storage)
-    study._storage = storage
-    study._study_id = storage.get_study_id_from_name(name)
+    _kept.append(_privates.storage_of(study))
+    _privates.set_storage(study, storage)
+    _privates.set_study_id(study, storage.get_study_id_from_name(name))
     study.study_name = name
     _forget_spaces(study.sampler)
     look_anew(study)
@@ -188,8 +188,8 @@ def _forget_spaces(sampler: Any) -> None:
     for name, each in list(vars(sampler).items()):
         if isinstance(each, optuna.samplers.BaseSampler):
             _forget_spaces(each)
-        elif hasattr(each, "_include_pruned") and getattr(each, "_study_id", None) is not None:
-            setattr(sampler, name, type(each)(each._include_pruned))
+        elif _privates.is_bound_search_space(each):
+            setattr(sampler, name, _privates.unbound_search_space(each))
 
 
 def _identity(trial: Any) -> Any:
@@ -263,16 +263,16 @@ class StudyOpenedLater:
 
 def enter_trial(study: Any, url: str, words: _endings.Words) -> None:
     """Makes the program's study object one that the process of a trial can use."""
-    _kept.append(study._storage)
-    study._storage = _OpenedLater(url, kept_of(study))
-    study._thread_local.cached_all_trials = None
-    study._thread_local.in_optimize_loop = True
+    _kept.append(_privates.storage_of(study))
+    _privates.set_storage(study, _OpenedLater(url, kept_of(study)))
+    _privates.forget_trials(study)
+    _privates.set_in_optimize(study, True)
     study.stop = words.stop
 
 
 def release_connections(study: Any) -> None:
     """Closes the connections that nobody uses, so that a copy of the process has none of them."""
-    engine = getattr(_storages.backend_of(study._storage), "engine", None)
+    engine = getattr(_privates.backend_of(_privates.storage_of(study)), "engine", None)
     if engine is not None:
         engine.dispose()
 
@@ -292,11 +292,11 @@ class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc
 
     @property
     def storage(self) -> Any:
-        return self.study._storage
+        return _privates.storage_of(self.study)
 
     @property
     def _trial_id(self) -> int:
-        return int(self.storage.get_trial_id_from_study_id_trial_number(self.study._study_id, self._number))
+        return int(self.storage.get_trial_id_from_study_id_trial_number(_privates.study_id_of(self.study), self._number))
 
     @property
     def _cached_frozen_trial(self) -> Any:
@@ -318,7 +318,7 @@ class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc
         return {**self.storage.get_trial_user_attrs(self._trial_id), **copy.deepcopy(self._user_attrs)}
 
     def _told_attribute(self, key: str, value: Any) -> Any:
-        kept = vars(self.study).get("_storage") and kept_of(self.study)
+        kept = kept_of(self.study) if _privates.has_storage(self.study) else None
         return kept.keep(self._number, key, value) if kept else super()._told_attribute(key, value)
 
     def set_system_attr(self, key: str, value: Any) -> None:
@@ -370,7 +370,7 @@ class OwnSampler:
         if not isinstance(self._study.sampler, optuna.samplers.BruteForceSampler):
             yield
             return
-        storage = self._study._storage
+        storage = _privates.storage_of(self._study)
         original = storage.get_all_trials
 
         def without_guesses(study_id: int, deepcopy: bool = True, states: Any = None) -> List[Any]:
@@ -400,20 +400,20 @@ class OwnSampler:
         look_anew(study)
         trial = frozen_trial(study, number)
         opened = self._open[number] = _OpenTrial(trial)
-        shown = optuna.pruners._filter_study(study, trial)
+        shown = _privates.filtered(study, trial)
         if hasattr(study.sampler, "before_trial"):  # since Optuna 3.2
             study.sampler.before_trial(shown, trial)
         try:
             opened.space = study.sampler.infer_relative_search_space(shown, trial)
             values = study.sampler.sample_relative(shown, trial, opened.space)
         except Exception as error:
-            if hasattr(optuna.trial.Trial, "_init_relative_params"):  # such an Optuna draws when it makes a trial, so optimize raises it
+            if _privates.trials_are_drawn_when_made():  # such an Optuna draws when it makes a trial, so optimize raises it
                 raise
             opened.raised_by_all = error
             return {}
         trial.system_attrs = frozen_trial(study, number).system_attrs  # the sampler may have written to the storage
         if isinstance(study.sampler, optuna.samplers.GridSampler) and self._has_begun_each_point():
-            study._stop_flag = True
+            _privates.set_stop(study, True)
         for name, value in values.items():
             opened.propose(name, value)
         return opened.proposed
@@ -425,9 +425,9 @@ class OwnSampler:
         points = {
             each.system_attrs["grid_id"]
             for each in trials
-            if "grid_id" in each.system_attrs and sampler._same_search_space(each.system_attrs["search_space"])
+            if "grid_id" in each.system_attrs and _privates.has_search_space(sampler, each.system_attrs["search_space"])
         }
-        return len(points) >= int(sampler._n_min_trials)
+        return len(points) >= _privates.points_of(sampler)
 
     def draw(self, number: int, name: str, told: Dict[str, Any]) -> Any:
         """Draws one parameter. What the sampler raises is raised again each time."""
@@ -441,7 +441,7 @@ class OwnSampler:
             raise raised
         trial = opened.trial
         distribution = optuna.distributions.json_to_distribution(json.dumps(told))
-        shown = optuna.pruners._filter_study(study, trial)
+        shown = _privates.filtered(study, trial)
         try:
             if name in opened.proposed:
                 optuna.distributions.check_distribution_compatibility(opened.space[name], distribution)
@@ -456,7 +456,7 @@ class OwnSampler:
 
     def computes_constraints(self) -> bool:
         """True if the sampler has a ``constraints_func``. It computes a trial's constraints even if another sampler has drawn for it."""
-        return getattr(self._study.sampler, "_constraints_func", None) is not None
+        return _privates.has_constraints_func(self._study.sampler)
 
     def constraints_of(self, trial: Any) -> Dict[str, float]:
         """The constraints that the sampler has computed of a trial that has ended, by name."""
@@ -471,21 +471,18 @@ class OwnSampler:
             self.begin(trial.number)  # Optuna lets it draw for enqueued trials, too
         self._open.pop(trial.number, None)
         # Samplers write their constraints here, which Optuna's storages do not take once a trial has ended.
-        checks = [(_storages.backend_of(study._storage), "check_trial_is_updatable"), (study._storage, "_check_trial_is_updatable")]  # the latter before 3.2
-        replaced = [(storage, name) for storage, name in checks if hasattr(storage, name)]
+        replaced = list(_privates.checks_of_updates(_privates.storage_of(study)))
         for storage, name in replaced:
             setattr(storage, name, lambda *_: None)
         try:
             with self._sees_no_guesses():
-                study.sampler.after_trial(optuna.pruners._filter_study(study, trial), trial, trial.state, trial.values)
+                study.sampler.after_trial(_privates.filtered(study, trial), trial, trial.state, trial.values)
         finally:
             for storage, name in replaced:
                 delattr(storage, name)
         # What the storage remembers of a trial that has ended is from before.
         ended = frozen_trial(study, trial.number)
-        remember = getattr(study._storage, "_add_trials_to_cache", None)
-        if remember is not None:
-            remember(study._study_id, [ended])
+        _privates.remember(_privates.storage_of(study), _privates.study_id_of(study), [ended])
         return ended
 
 
@@ -497,6 +494,6 @@ def own_pruner_ends(study: Any, number: int) -> bool:
 
 def frozen_trial(study: Any, number: int) -> Any:
     """A trial as the storage has it now."""
-    backend = _storages.backend_of(study._storage)
-    trial_id = backend.get_trial_id_from_study_id_trial_number(study._study_id, number)
+    backend = _privates.backend_of(_privates.storage_of(study))
+    trial_id = backend.get_trial_id_from_study_id_trial_number(_privates.study_id_of(study), number)
     return shown_trial(copy.deepcopy(backend.get_trial(trial_id)), kept_of(study))
