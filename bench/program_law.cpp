@@ -84,9 +84,9 @@ void as_the_trainer_does(const std::vector<Recorded>& all, int orders) {
         std::size_t off = 0;
         double largest = 0;
         for (const Recorded* const each : shuffled(all, order)) {
-            if (command::may_predict(law, each->numbers)) {
+            if (hpo::command::may_predict(law, each->numbers)) {
                 const auto [error, doubt] = error_of(law, *each);
-                if (command::is_predicted(law, doubt)) {
+                if (hpo::command::is_predicted(law, doubt)) {
                     ++foretold;
                     off += std::abs(error) > 0.01 ? 1 : 0;
                     if (std::abs(error) > std::abs(largest)) largest = error;
