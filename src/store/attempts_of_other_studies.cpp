@@ -17,7 +17,7 @@ namespace hpo::store {
 std::vector<Attempt> read_attempts_of_other_studies(Connection& connection, std::int64_t study_id, const std::string& device_name,
                                                     std::size_t most) {
     static const std::string sql =
-        "SELECT " + columns_with_plan(attempt_columns, "a.") +
+        "SELECT " + columns_with_planned(attempt_columns, "a.") +
         " FROM hpo_attempts a JOIN trials t ON t.trial_id = a.trial_id WHERE t.study_id <> ?1 AND a.device_name = ?2 AND "
         "a.outcome IS NOT NULL AND a.predicted_bytes IS NOT NULL ORDER BY a.started_at DESC, a.trial_id DESC, a.attempt DESC LIMIT "
         "?3";

@@ -43,6 +43,29 @@ Attempt* attempt_of(Trial& trial, std::int64_t index) {
     return nullptr;
 }
 
+namespace {
+
+/// Reads what the guard planned for an attempt or a rejection, from the columns from `first` on.
+template <class Record>
+void read_planned(const Rows& row, int first, Record& record) {
+    record.estimate = read_estimate(row, first);
+    record.capacity_bytes = row.maybe_integer(first + 6);
+    record.plan = read_plan(row, first + static_cast<int>(planned_columns.size()));
+}
+
+/// The same without the estimate's parts, which are JSON, and what else only a page of one trial shows.
+void read_planned_in_brief(const Rows& row, int first, Attempt& attempt) {
+    if (!row.is_null(first + 2)) {
+        Estimate& estimate = attempt.estimate.emplace();
+        estimate.need = row.maybe_integer(first);
+        estimate.source = row.text(first + 2);
+    }
+    attempt.capacity_bytes = row.maybe_integer(first + 6);
+    attempt.plan = read_plan(row, first + static_cast<int>(planned_columns.size()));
+}
+
+}  // namespace
+
 Attempt read_attempt(const Rows& row) {
     Attempt attempt;
     attempt.index = static_cast<int>(row.integer(1));
@@ -52,16 +75,14 @@ Attempt read_attempt(const Rows& row) {
     attempt.seconds = row.real(5);
     attempt.worker_pid = row.integer(6);
     attempt.approximate = row.integer(7) != 0;
-    attempt.estimate = read_estimate(row, 9);
-    attempt.peak_allocated = row.maybe_integer(15);
-    attempt.peak_reserved = row.maybe_integer(16);
-    attempt.plan = read_plan(row, static_cast<int>(attempt_columns.size()));
-    attempt.capacity_bytes = row.maybe_integer(17);
-    attempt.fresh_worker = row.integer(18) != 0;
-    attempt.resumed_step = row.maybe_integer(19);
-    attempt.checkpoint_step = row.maybe_integer(20);
-    attempt.device_name = row.text(21);
-    attempt.model_family = row.text(22);
+    attempt.peak_allocated = row.maybe_integer(9);
+    attempt.peak_reserved = row.maybe_integer(10);
+    attempt.fresh_worker = row.integer(11) != 0;
+    attempt.resumed_step = row.maybe_integer(12);
+    attempt.checkpoint_step = row.maybe_integer(13);
+    attempt.device_name = row.text(14);
+    attempt.model_family = row.text(15);
+    read_planned(row, attempt_columns.size(), attempt);
     return attempt;
 }
 
@@ -90,7 +111,7 @@ Failure read_failure(const Rows& row, int first) {
 
 const char* attempts_query(WholeAttempts which) {
     const auto made = [](const char* more) {
-        return "SELECT " + columns_with_plan(attempt_columns, "a.") + " FROM hpo_attempts a WHERE a.trial_id BETWEEN ?1 AND ?2 " + more +
+        return "SELECT " + columns_with_planned(attempt_columns, "a.") + " FROM hpo_attempts a WHERE a.trial_id BETWEEN ?1 AND ?2 " + more +
                " ORDER BY a.trial_id, a.attempt";
     };
     static const std::string all = made("");
@@ -140,19 +161,10 @@ void read_attempt_reports(Connection& connection, std::int64_t study_id, std::sp
 
 void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::span<Trial> trials, DistributionCache& distributions) {
     read_attempts(connection, study_id, trials, distributions, WholeAttempts::of_trials_with_failures);
-    constexpr std::array<std::string_view, 11> columns{"trial_id",
-                                                       "attempt",
-                                                       "outcome",
-                                                       "seconds",
-                                                       "worker_pid",
-                                                       "predicted_bytes",
-                                                       "estimate_source",
-                                                       "peak_allocated_bytes",
-                                                       "peak_reserved_bytes",
-                                                       "capacity_bytes",
-                                                       "device_name"};
+    constexpr std::array<std::string_view, 8> columns{
+        "trial_id", "attempt", "outcome", "seconds", "worker_pid", "peak_allocated_bytes", "peak_reserved_bytes", "device_name"};
     static const std::string sql =
-        "SELECT " + columns_with_plan(columns, "a.") +
+        "SELECT " + columns_with_planned(columns, "a.") +
         " FROM hpo_attempts a "
         "WHERE a.trial_id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id) "
         "ORDER BY a.trial_id, a.attempt";
@@ -162,16 +174,10 @@ void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::
         attempt.outcome = outcome_kind(row.text_view(2));
         attempt.seconds = row.real(3);
         attempt.worker_pid = row.integer(4);
-        if (!row.is_null(6)) {
-            Estimate& estimate = attempt.estimate.emplace();
-            estimate.need = row.maybe_integer(5);
-            estimate.source = row.text(6);
-        }
-        attempt.peak_allocated = row.maybe_integer(7);
-        attempt.peak_reserved = row.maybe_integer(8);
-        attempt.capacity_bytes = row.maybe_integer(9);
-        attempt.device_name = row.text(10);
-        attempt.plan = read_plan(row, columns.size());
+        attempt.peak_allocated = row.maybe_integer(5);
+        attempt.peak_reserved = row.maybe_integer(6);
+        attempt.device_name = row.text(7);
+        read_planned_in_brief(row, columns.size(), attempt);
     });
     static_assert(least_held == 1048576, "the number in the statement");
     each_row(connection, study_id, trials, "hpo_memory",
@@ -191,7 +197,7 @@ void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::
 std::vector<Rejection> read_rejections(Connection& connection, std::int64_t study_id, DistributionCache& distributions) {
     std::vector<Rejection> rejections;
     static const std::string sql =
-        "SELECT " + columns_with_plan(rejection_columns) + " FROM hpo_rejections WHERE study_id = ?1 ORDER BY rejection_id";
+        "SELECT " + columns_with_planned(rejection_columns) + " FROM hpo_rejections WHERE study_id = ?1 ORDER BY rejection_id";
     Rows row = connection.query(sql.c_str(), study_id);
     while (row.next()) {
         Rejection& rejection = rejections.emplace_back();
@@ -199,9 +205,7 @@ std::vector<Rejection> read_rejections(Connection& connection, std::int64_t stud
         rejection.reason = row.text(2);
         rejection.violation = row.real(3).value_or(std::numeric_limits<double>::quiet_NaN());
         rejection.params = parse_params(connection.place() + "hpo_rejections", row.text(4), distributions);
-        rejection.estimate = read_estimate(row, 5);
-        rejection.plan = read_plan(row, rejection_columns.size());
-        rejection.capacity_bytes = row.maybe_integer(11);
+        read_planned(row, rejection_columns.size(), rejection);
     }
     return rejections;
 }

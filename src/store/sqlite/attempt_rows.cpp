@@ -88,32 +88,47 @@ std::optional<Estimate> read_estimate(const Rows& row, int first) {
 
 namespace {
 
-std::vector<std::string> names_with_plan(std::span<const std::string_view> columns) {
+std::vector<std::string> names_with_planned(std::span<const std::string_view> columns) {
     std::vector<std::string> names{columns.begin(), columns.end()};
+    names.insert(names.end(), planned_columns.begin(), planned_columns.end());
     each_plan_field([&](const auto& field) { names.emplace_back(field.key); });
     return names;
 }
 
-std::string insert_with_plan(const std::string& table, std::span<const std::string_view> columns) {
-    std::vector<std::string> places = names_with_plan(columns);
+std::string insert_with_planned(const std::string& table, std::span<const std::string_view> columns) {
+    std::vector<std::string> places = names_with_planned(columns);
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = "?" + std::to_string(i + 1);
-    return "INSERT INTO " + table + " (" + columns_with_plan(columns) + ") VALUES (" + join_names(places) + ")";
+    return "INSERT INTO " + table + " (" + columns_with_planned(columns) + ") VALUES (" + join_names(places) + ")";
+}
+
+/// The values of planned_columns and of the plan's columns, of an attempt or a rejection.
+template <class Record>
+auto planned_values(const Record& record) {
+    const Estimate* const estimate = record.estimate ? &*record.estimate : nullptr;
+    using Count = std::optional<std::int64_t>;
+    return std::tuple_cat(
+        std::tuple{estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
+                   estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
+                   estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
+                   record.capacity_bytes},
+        std::apply([&](const auto&... field) { return std::tuple{plan_column(record.plan.*field.member)...}; }, plan_fields));
 }
 
 }  // namespace
 
-std::string columns_with_plan(std::span<const std::string_view> columns, std::string_view before) {
-    std::vector<std::string> names = names_with_plan(columns);
+std::string columns_with_planned(std::span<const std::string_view> columns, std::string_view before) {
+    std::vector<std::string> names = names_with_planned(columns);
     for (std::string& name : names) name.insert(0, before);
     return join_names(names);
 }
 
 const char* attempt_upsert() {
     static const std::string sql = [] {
-        std::vector<std::string> updates = names_with_plan(attempt_columns);
+        std::vector<std::string> updates = names_with_planned(attempt_columns);
         updates.erase(updates.begin(), updates.begin() + 2);  // the key
         for (std::string& name : updates) name += " = excluded." + name;
-        return insert_with_plan("hpo_attempts", attempt_columns) + " ON CONFLICT (trial_id, attempt) DO UPDATE SET " + join_names(updates);
+        return insert_with_planned("hpo_attempts", attempt_columns) + " ON CONFLICT (trial_id, attempt) DO UPDATE SET " +
+               join_names(updates);
     }();
     return sql.c_str();
 }
@@ -144,23 +159,16 @@ void write_mark(Connection& connection, std::int64_t trial_id, int attempt, cons
 }
 
 void write_attempt(Connection& connection, std::int64_t trial_id, const Attempt& attempt) {
-    const ExecutionPlan& plan = attempt.plan;
-    const Estimate* estimate = attempt.estimate ? &*attempt.estimate : nullptr;
-    using Count = std::optional<std::int64_t>;
     std::apply(
-        [&](const auto&... field) {
-            connection.run(
-                attempt_upsert(), trial_id, attempt.index, attempt.outcome ? std::optional{to_text(*attempt.outcome)} : std::nullopt,
-                valid_utf8(attempt.decision), maybe_time_text(attempt.started), attempt.seconds, attempt.worker_pid, attempt.approximate,
-                attempt.changed_params ? std::optional{params_text(*attempt.changed_params)} : std::nullopt,
-                estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
-                estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
-                estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
-                attempt.peak_allocated, attempt.peak_reserved, attempt.capacity_bytes, attempt.fresh_worker, attempt.resumed_step,
-                attempt.checkpoint_step, known_text(attempt.device_name), known_text(attempt.model_family),
-                plan_column(plan.*field.member)...);
+        [&](const auto&... planned) {
+            connection.run(attempt_upsert(), trial_id, attempt.index,
+                           attempt.outcome ? std::optional{to_text(*attempt.outcome)} : std::nullopt, valid_utf8(attempt.decision),
+                           maybe_time_text(attempt.started), attempt.seconds, attempt.worker_pid, attempt.approximate,
+                           attempt.changed_params ? std::optional{params_text(*attempt.changed_params)} : std::nullopt,
+                           attempt.peak_allocated, attempt.peak_reserved, attempt.fresh_worker, attempt.resumed_step,
+                           attempt.checkpoint_step, known_text(attempt.device_name), known_text(attempt.model_family), planned...);
         },
-        plan_fields);
+        planned_values(attempt));
     if (attempt.failure) write_failure(connection, trial_id, attempt.index, *attempt.failure);
     for (const MemoryMark& mark : attempt.memory) write_mark(connection, trial_id, attempt.index, mark);
     for (const auto& [step, value] : attempt.reports) {
@@ -170,19 +178,13 @@ void write_attempt(Connection& connection, std::int64_t trial_id, const Attempt&
 }
 
 void write_rejection(Connection& connection, std::int64_t study_id, const Rejection& rejection) {
-    const Estimate* estimate = rejection.estimate ? &*rejection.estimate : nullptr;
-    using Count = std::optional<std::int64_t>;
-    static const std::string sql = insert_with_plan("hpo_rejections", rejection_columns);
+    static const std::string sql = insert_with_planned("hpo_rejections", rejection_columns);
     std::apply(
-        [&](const auto&... field) {
+        [&](const auto&... planned) {
             connection.run(sql.c_str(), study_id, time_text(rejection.at), valid_utf8(rejection.reason), rejection.violation,
-                           params_text(rejection.params), estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
-                           estimate ? std::optional{estimate->source} : std::nullopt,
-                           estimate ? std::optional{estimate->confidence} : std::nullopt, estimate ? estimate->cap_bytes : Count{},
-                           estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt, rejection.capacity_bytes,
-                           plan_column(rejection.plan.*field.member)...);
+                           params_text(rejection.params), planned...);
         },
-        plan_fields);
+        planned_values(rejection));
 }
 
 }  // namespace hpo::store

@@ -80,7 +80,7 @@ void each_row(Connection& connection, std::int64_t study_id, std::span<Trial> tr
 /// Which attempts are read with all their columns.
 enum class WholeAttempts { all, of_trials_with_failures };
 
-/// The SELECT of every column of attempt_columns and of the plan.
+/// The SELECT of every column, in the order of attempt_columns and of what the guard planned.
 [[nodiscard]] const char* attempts_query(WholeAttempts which);
 
 /// Fills the attempts of `trials`, which belong to one study and are ordered by id. Call it inside Connection::read or write.

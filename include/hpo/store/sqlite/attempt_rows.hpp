@@ -31,9 +31,9 @@ namespace hpo::store {
 /// Reads six columns from `first` on: predicted, comfort, source, confidence, cap, parts. Returns nullopt if there is no source.
 [[nodiscard]] std::optional<Estimate> read_estimate(const Rows& row, int first);
 
-/// The columns of hpo_attempts and of hpo_rejections before those of the plan, in the order in which they are written and read. One column
-/// for each member of the plan follows.
-inline constexpr std::array<std::string_view, 23> attempt_columns{"trial_id",
+/// The columns that only hpo_attempts and only hpo_rejections have, in the order in which they are written and read. In both tables, what
+/// the guard planned follows: planned_columns, and one column for each member of the plan.
+inline constexpr std::array<std::string_view, 16> attempt_columns{"trial_id",
                                                                   "attempt",
                                                                   "outcome",
                                                                   "decision",
@@ -42,27 +42,19 @@ inline constexpr std::array<std::string_view, 23> attempt_columns{"trial_id",
                                                                   "worker_pid",
                                                                   "approximate",
                                                                   "changed_params",
-                                                                  "predicted_bytes",
-                                                                  "comfort_bytes",
-                                                                  "estimate_source",
-                                                                  "estimate_confidence",
-                                                                  "estimate_cap_bytes",
-                                                                  "estimate_parts",
                                                                   "peak_allocated_bytes",
                                                                   "peak_reserved_bytes",
-                                                                  "capacity_bytes",
                                                                   "fresh_worker",
                                                                   "resumed_step",
                                                                   "checkpoint_step",
                                                                   "device_name",
                                                                   "model_family"};
-inline constexpr std::array<std::string_view, 12> rejection_columns{"study_id",           "rejected_at",     "reason",
-                                                                    "violation",          "params",          "predicted_bytes",
-                                                                    "comfort_bytes",      "estimate_source", "estimate_confidence",
-                                                                    "estimate_cap_bytes", "estimate_parts",  "capacity_bytes"};
+inline constexpr std::array<std::string_view, 5> rejection_columns{"study_id", "rejected_at", "reason", "violation", "params"};
+inline constexpr std::array<std::string_view, 7> planned_columns{
+    "predicted_bytes", "comfort_bytes", "estimate_source", "estimate_confidence", "estimate_cap_bytes", "estimate_parts", "capacity_bytes"};
 
-/// "a.trial_id, a.attempt, ...": `columns` and those of the plan, each after `before`.
-[[nodiscard]] std::string columns_with_plan(std::span<const std::string_view> columns, std::string_view before = "");
+/// "a.trial_id, a.attempt, ...": `columns` and those of what the guard planned, each after `before`.
+[[nodiscard]] std::string columns_with_planned(std::span<const std::string_view> columns, std::string_view before = "");
 
 [[nodiscard]] const char* attempt_upsert();
 
