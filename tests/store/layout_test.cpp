@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/store/sqlite/hpo_layout.hpp"
-
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "hpo/store/sqlite/optuna_shape.hpp"
 #include "hpo/testing/sample_trial.hpp"
 #include "hpo/testing/trial_text.hpp"
 #include "store/directions.hpp"
@@ -48,7 +47,7 @@ void make_full_store(const std::string& path) {
 
 bool is_complete(const std::string& path) {
     hpo::store::Connection connection{path, {}};
-    return connection.read([&] { return hpo::store::is_complete(hpo::store::read_layout(connection)); });
+    return connection.read([&] { return hpo::store::read_shape(connection).has_hpo_triggers; });
 }
 std::int64_t count(const std::string& path, const std::string& from) {
     return database_of(path).execAndGet("SELECT count(*) FROM " + from).getInt64();

@@ -29,6 +29,12 @@ bool covers(const std::string& theirs, const std::string& ours) {
     return true;
 }
 
+/// True if the layout has this table, index or trigger.
+bool has(const HpoLayout& layout, const HpoLayout::Object& ours) {
+    const HpoLayout::Object* const theirs = layout.object(ours.name);
+    return theirs && (ours.type != "trigger" || covers(theirs->sql, ours.sql));
+}
+
 }  // namespace hpo::store::detail
 
 namespace hpo::store {
@@ -57,11 +63,8 @@ std::optional<std::string> missing_part(const HpoLayout& layout) {
     return std::nullopt;
 }
 
-bool is_complete(const HpoLayout& layout) {
-    return !missing_part(layout) && std::ranges::all_of(known_layout().objects, [&](const HpoLayout::Object& ours) {
-        const HpoLayout::Object* theirs = layout.object(ours.name);
-        return theirs && (ours.type != "trigger" || detail::covers(theirs->sql, ours.sql));
-    });
+bool has_triggers(const HpoLayout& layout) {
+    return std::ranges::all_of(known_layout().objects, [&](const HpoLayout::Object& ours) { return detail::has(layout, ours); });
 }
 
 void complete_layout(Connection& connection) {
@@ -73,12 +76,10 @@ void complete_layout(Connection& connection) {
     }
     bool lacked_trigger = false;
     for (const HpoLayout::Object& ours : known_layout().objects) {
-        const HpoLayout::Object* theirs = found.object(ours.name);
-        const bool is_trigger = ours.type == "trigger";
-        if (theirs && (!is_trigger || detail::covers(theirs->sql, ours.sql))) continue;
-        if (theirs) connection.script(("DROP TRIGGER " + ours.name).c_str());
+        if (detail::has(found, ours)) continue;
+        if (found.object(ours.name)) connection.script(("DROP TRIGGER " + ours.name).c_str());
         connection.script(ours.sql.c_str());
-        lacked_trigger = lacked_trigger || is_trigger;
+        lacked_trigger = lacked_trigger || ours.type == "trigger";
     }
     if (lacked_trigger) connection.script(hpo_orphan_removal);
 }

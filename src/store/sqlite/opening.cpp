@@ -35,15 +35,10 @@ OptunaShape prepare_file(Connection& connection) {
                                             ", which is too old to be written; run `optuna storage " + "upgrade --storage sqlite:///" +
                                             connection.path() + "` first (reading needs no upgrade)"};
     };
-    bool complete = false;
-    OptunaShape found = connection.read([&] {
-        OptunaShape shape = read_shape(connection);
-        complete = shape.has_hpo_tables && is_complete(read_layout(connection));
-        return shape;
-    });
+    OptunaShape found = connection.read([&] { return read_shape(connection); });
     require_writable(found);
     choose_journal(connection);
-    if (complete) return found;
+    if (found.has_hpo_triggers) return found;
     return connection.write([&] {
         const OptunaShape shape = read_shape(connection);  // another process may have made the tables first
         require_writable(shape);

@@ -75,9 +75,11 @@ OptunaShape read_shape(Connection& connection) {
             refuse("has schema " + version + " of the hpo tables, which is newer than " + std::to_string(hpo_schema_version) +
                    ", the newest that this version of hpo knows");
         }
-        if (const auto missing = missing_part(read_layout(connection))) {
+        const HpoLayout layout = read_layout(connection);
+        if (const auto missing = missing_part(layout)) {
             refuse("has no " + *missing + ", so hpo's tables in it are not this version's; use the version that made the file");
         }
+        shape.has_hpo_triggers = has_triggers(layout);
     }
     return shape;
 }

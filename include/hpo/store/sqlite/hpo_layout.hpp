@@ -66,8 +66,8 @@ namespace hpo::store {
 /// The first table or column that the file lacks: "column hpo_attempts.decision". It may have more than this version makes.
 [[nodiscard]] std::optional<std::string> missing_part(const HpoLayout& layout);
 
-/// True if the file has everything that this version makes, with its indices and triggers.
-[[nodiscard]] bool is_complete(const HpoLayout& layout);
+/// True if the file, which lacks no table or column, also has the indices and triggers that this version makes.
+[[nodiscard]] bool has_triggers(const HpoLayout& layout);
 
 /// Makes our tables in a file that has none. In a file that has them, it makes the indices and triggers that were lost, as when another
 /// program copied a table. If a trigger does less than ours, it is replaced, and the rows that it left behind are removed. Call it inside
