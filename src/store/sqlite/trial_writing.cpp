@@ -83,22 +83,14 @@ void move_reports(Connection& connection, std::int64_t trial_id, int attempt, st
     connection.run("DELETE FROM trial_intermediate_values WHERE trial_id = ?1 AND (?2 IS NULL OR step > ?2)", trial_id, last_kept);
 }
 
+namespace {
+
 void write_system_attribute(Connection& connection, std::string_view place, const Trial& trial, const std::string& key,
                             const std::string& json) {
     connection.run(
         "INSERT INTO trial_system_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
         "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
         trial.id, valid_utf8(key), checked_json(place, key, json));
-}
-
-void write_attributes(Connection& connection, std::string_view place, const Trial& trial) {
-    for (const auto& [key, json] : trial.user_attributes) {
-        connection.run(
-            "INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
-            "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
-            trial.id, valid_utf8(key), checked_json(place, key, json));
-    }
-    for (const auto& [key, json] : trial.system_attributes) write_system_attribute(connection, place, trial, key, json);
 }
 
 void write_constraints(Connection& connection, std::string_view place, const Trial& trial, ConstraintFormat format) {
@@ -118,6 +110,18 @@ void write_constraints(Connection& connection, std::string_view place, const Tri
     std::string list;
     for (const double value : listed) list += (list.empty() ? "[" : ", ") + number_text(value);
     write_system_attribute(connection, place, trial, std::string{constraint_list}, list + "]");
+}
+
+}  // namespace
+
+void write_attributes(Connection& connection, std::string_view place, const Trial& trial) {
+    for (const auto& [key, json] : trial.user_attributes) {
+        connection.run(
+            "INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
+            "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
+            trial.id, valid_utf8(key), checked_json(place, key, json));
+    }
+    for (const auto& [key, json] : trial.system_attributes) write_system_attribute(connection, place, trial, key, json);
 }
 
 bool is_taken_over(Connection& connection, std::int64_t study_id, std::int64_t number) {

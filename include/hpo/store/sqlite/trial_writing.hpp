@@ -38,12 +38,7 @@ enum class ConstraintFormat {
     optuna_5,       ///< each once: those named "0", "1", ... in the list, the others by name
 };
 
-void write_system_attribute(Connection& connection, std::string_view place, const Trial& trial, const std::string& key,
-                            const std::string& json);
-
 void write_attributes(Connection& connection, std::string_view place, const Trial& trial);
-
-void write_constraints(Connection& connection, std::string_view place, const Trial& trial, ConstraintFormat format);
 
 /// True if a trial has taken the place of the one with this number. As goes_on_with, but from rows.
 [[nodiscard]] bool is_taken_over(Connection& connection, std::int64_t study_id, std::int64_t number);
