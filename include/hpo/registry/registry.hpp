@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,13 +51,15 @@ public:
     [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
     [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
 
-    /// Creates a policy. Throws unknown_name for an unknown name or option, and lists the known ones.
-    [[nodiscard]] Any make(std::string_view place, const PolicySpec& spec) const {
+    /// Creates a policy. Throws unknown_name for an unknown name or option, and lists the known ones, with names that only the caller
+    /// `knows`.
+    [[nodiscard]] Any make(std::string_view place, const PolicySpec& spec, std::span<const std::string> knows = {}) const {
         std::vector<std::string> names;
         for (const Entry& entry : entries_) {
             if (entry.name == spec.name) return entry.make(place, spec);
             names.push_back(entry.name);
         }
+        names.insert(names.end(), knows.begin(), knows.end());
         throw unknown_name(place, kind_, spec.name, names);
     }
 

@@ -260,19 +260,11 @@ std::filesystem::path Settings::best_model_folder(std::int64_t study_id) const {
 AnyPolicies Settings::policies() const {
     require_for_objectives();
     const registry::Registries registries = registry::builtin_registries();
-    const auto make = [&](const auto& kind, const char* word) {
-        return kind.make(place(word), registry::parse_policy_spec(place(word), text(word)));
+    const auto make = [&](const auto& kind, const char* word, const std::vector<std::string>& knows = {}) {
+        return kind.make(place(word), registry::parse_policy_spec(place(word), text(word)), knows);
     };
-    const auto make_or_own = [&](const auto& kind, const char* word) {  // the program's own is one of those that are known
-        const std::string name = registry::parse_policy_spec(place(word), text(word)).name;
-        std::vector<std::string> known;
-        for (const auto& entry : kind.entries()) known.push_back(entry.name);
-        if (runs_program(description()) && std::ranges::find(known, name) == known.end()) {
-            known.emplace_back(program_policy);
-            throw unknown_name(place(word), kind.kind(), name, known);
-        }
-        return make(kind, word);
-    };
+    std::vector<std::string> own;  // names of what the program brings itself
+    if (runs_program(description())) own.emplace_back(program_policy);
     const auto is_of_program = [&](const char* word) {
         const std::string& policy = text(word);
         if (policy.substr(0, policy.find(':')) != program_policy) return false;
@@ -284,8 +276,8 @@ AnyPolicies Settings::policies() const {
         if (policy != program_policy) throw expected("optuna without options; the program's " + std::string{word} + " has its own");
         return true;
     };
-    return {is_of_program("sampler") ? registry::AnySampler{sampler::Random{}} : make_or_own(registries.samplers, "sampler"),
-            is_of_program("pruner") ? registry::AnyPruner{pruner::None{}} : make_or_own(registries.pruners, "pruner"),
+    return {is_of_program("sampler") ? registry::AnySampler{sampler::Random{}} : make(registries.samplers, "sampler", own),
+            is_of_program("pruner") ? registry::AnyPruner{pruner::None{}} : make(registries.pruners, "pruner", own),
             make(registries.guards, "guard"),
             script::ScriptRecovery<registry::AnyRecovery>{script_, make(registries.recoveries, "recovery")}};
 }
