@@ -112,7 +112,6 @@ std::string store_note(const StudyArguments& arguments, const OptimizeCall& call
 
 /// That the usual store cannot be written. The program may keep its study in a file of its own, so it is run nonetheless.
 void tell_unwritable_store(const Settings& settings) {
-    if (settings.all().at("store").origin == "command line") return;
     try {
         require_writable_store(store::file_of(settings.text("store")));
     } catch (const Error& error) {
@@ -133,8 +132,9 @@ void require_options(StudyArguments arguments) {
     if (arguments.words.contains("store")) {
         require_writable_store(store::file_of(settings.text("store")));
         if (!is_new_file(settings.text("store"))) (void)store::Snapshot{settings.text("store")};  // throws if it is no store
+    } else {
+        tell_unwritable_store(settings);
     }
-    tell_unwritable_store(settings);
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     require_plan(settings, info);

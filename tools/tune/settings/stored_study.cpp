@@ -81,14 +81,14 @@ std::optional<double> number_of(const Value& option) {
 
 void require_writable_store(const std::string& file) {
     store::require_openable(file, true);
-    const auto refuse = [&](const std::string& what) { throw Error{Errc::store, "store '" + file + "': " + what}; };
-    if (std::filesystem::exists(file) && ::access(file.c_str(), W_OK) != 0) refuse("cannot be written; --store PATH names another file");
+    const auto refuse = [&](const std::string& what) {
+        throw Error{Errc::store, "store '" + file + "': " + what + "; --store PATH names another file"};
+    };
+    if (std::filesystem::exists(file) && ::access(file.c_str(), W_OK) != 0) refuse("cannot be written");
     const std::string folder = journal_folder(file);
-    const std::string other = "; --store PATH names another file";
-    if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder + other);
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder);
     if (const int code = trouble_of_new_file(folder); code != 0 && !may_pass(code))
-        refuse("cannot be created there: its directory takes no file: " + folder + " (" + std::generic_category().message(code) + ")" +
-               other);
+        refuse("cannot be created there: its directory takes no file: " + folder + " (" + std::generic_category().message(code) + ")");
 }
 
 void require_room_for_store(const std::string& file, const store::PatienceOptions& options) {
