@@ -46,9 +46,12 @@ bool RotatingFile::append(std::string_view lines) {
     if (size() > 0 && size() + static_cast<std::int64_t>(lines.size()) > most_bytes_) rotate();
     const std::string begun = (is_torn_ ? "\n" : "") + std::string{lines};
     ssize_t written = -1;
+    ::flock(file_.get(), LOCK_SH);  // whoever looks at the end of the file sees whole lines
     do written = ::write(file_.get(), begun.data(), begun.size());
     while (written < 0 && errno == EINTR);
-    if (written < 0) return failed(errno);
+    const int error = errno;
+    ::flock(file_.get(), LOCK_UN);
+    if (written < 0) return failed(error);
     is_torn_ = static_cast<std::size_t>(written) < begun.size();
     if (is_torn_) return failed(ENOSPC);
     problem_.clear();
@@ -59,13 +62,16 @@ int RotatingFile::open() {
     worker::Descriptor opened{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666)};
     if (!opened) return errno;
     file_ = std::move(opened);
+    ::flock(file_.get(), LOCK_EX);
     is_torn_ = ends_within_line();
+    ::flock(file_.get(), LOCK_UN);
     return 0;
 }
 
 bool RotatingFile::ends_within_line() const {
     const std::int64_t end = size();
-    const worker::Descriptor reader{end > 0 ? ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1};
+    const std::string same = "/proc/self/fd/" + std::to_string(file_.get());  // at the path may be another file by now
+    const worker::Descriptor reader{end > 0 ? ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1};
     char last = '\n';
     return reader && ::pread(reader.get(), &last, 1, end - 1) == 1 && last != '\n';
 }
