@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "hpo/allocator/replay.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/torch/recording/trace_recorder.hpp"
 #include "support/catch.hpp"
 #include "torch_allocator/native_replay.hpp"
 
