@@ -232,6 +232,7 @@ VALUES = {
     "changes": [],
     "questions": [],
     "generates": [],
+    "searches_beams": [],
     "stops_early": [],
     "looks": [],
     "lengths": [],

@@ -132,6 +132,28 @@ def generates():
     steps(check)
 
 
+def searches_beams():
+    """A search goes on while a beam may become better than the worst sequence that has ended, and none has ended yet."""
+
+    def check(scores):
+        ended, worst, length = torch.zeros(4, 1, dtype=torch.bool, device="cuda"), torch.full((4, 3), -1e9, device="cuda"), 0
+        may_improve = torch.ones(4, 1, dtype=torch.bool, device="cuda")
+        while True:
+            length += 1
+            running = torch.randn(4, 3, device="cuda").log_softmax(-1)
+            worst = torch.cat([worst, running + ended.float() * -1e9], dim=1).topk(3)[0]
+            least = torch.where(ended, worst.min(dim=1, keepdim=True)[0], -1.0e9)
+            may_improve = may_improve & torch.any(running[:, :1] / length > least, dim=-1, keepdim=True)
+            assert not torch.any(running < -1e9) and torch.all(1e9 > running)
+            full = torch.full((4, 1), length >= 15, device="cuda", dtype=torch.bool)
+            ended = ended | (full & may_improve)
+            if not (torch.any(may_improve) & ~torch.all(full)):
+                break
+        assert length == 15
+
+    steps(check)
+
+
 def stops_early():
     """It stops if its loss is not better three times."""
     best, waited = float("inf"), 0

@@ -21,6 +21,7 @@ from .made_up_numbers import MadeUpNumber
 SURE, EVEN, GUESS = range(3)  # how well values are known: as on a real card; as if choices were even; made up. The worst of several counts
 MOST_ELEMENTS = 1 << 20  # of a tensor whose values are kept
 FALL = 0.97  # of a number that is read again at the same line: it stands for a loss
+END = 1e8  # of scores: beyond it no model's result lies
 MARK = "_hpo_known"
 MADE_UP = MARK + "_made_up"  # of a tensor on the CPU
 
@@ -46,7 +47,7 @@ PURE = set(
 ) | MADE | MADE_LIKE | COPIED | set(QUESTIONS) | set(COMPARED) | AND | OR | WITH_INDICES
 CHOSEN = {"multinomial", "randint", "randperm"}  # not the same twice, so never computed
 SUPPOSED = MADE | MADE_LIKE | COPIED | CHOSEN | set(QUESTIONS) | set(COMPARED) | AND | OR | WITH_INDICES | {
-    "argmax", "argmin", "argsort", "bucketize", "searchsorted"}
+    "argmax", "argmin", "argsort", "bucketize", "searchsorted", "where"}
 METHODS = {"split", "chunk"}  # of tensors
 CHANGED = set(
     "fill_ zero_ copy_ add_ sub_ mul_ div_ clamp_ masked_fill_ masked_scatter_ index_fill_ index_copy_ index_add_ index_put_ scatter_ "
@@ -326,6 +327,18 @@ class KnownValues:
             return known.host.item(), True
         return None, False
 
+    def _end(self, value):
+        """1 or -1 if a value, or each of a tensor, is so large or so small that it stands for no result: "nothing found yet". Else 0."""
+        if isinstance(value, self.torch.Tensor):
+            known = self.of(value) if value.is_cuda else None
+            host = value if not value.is_cuda else None if known is None else known.host
+            if host is None or host.numel() == 0 or host.dtype == self.torch.bool or host.is_complex():
+                return 0
+            low, high = (each.item() for each in host.aminmax())
+        else:
+            low = high = value
+        return 1 if low >= END else -1 if high <= -END else 0
+
     def _compare(self, which, left, right, result):
         if left is right:
             self.keep_equal(result, which in ("eq", "le", "ge"))
@@ -340,6 +353,8 @@ class KnownValues:
             numbers = [number if known else made_up for number, known in pair]
             descends = which == "gt" and numbers[1] < 0 and lines.calls_from(self.lbfgs)  # else it ends before its line search
             self.keep_equal(result, not descends and getattr(operator, which)(*numbers))
+        elif which not in ("eq", "ne") and (end := self._end(right) or -self._end(left)) != 0:
+            self.keep_equal(result, (which in ("gt", "ge")) == (end < 0))
         elif which in ("eq", "ne") and not (isinstance(right, self.torch.Tensor) and right.numel() != 1):
             self.keep_equal(result, which == "ne")
             number, is_known = self._number(right)
@@ -348,6 +363,18 @@ class KnownValues:
                 setattr(left, MARK + "_first", (first, version))
                 if version == self._version(left):
                     getattr(result, MARK).chosen = first == number
+
+    def _take_one(self, arguments, result):
+        """The result of `where` with a condition that is the same for all elements: it is one of the two, which may be known."""
+        condition = self.of(arguments[0]) if len(arguments) == 3 and self.on_card(arguments[0]) else None
+        if condition is None or condition.host.numel() == 0 or bool(condition.host.all()) != bool(condition.host.any()):
+            return
+        taken = arguments[1 if bool(condition.host.all()) else 2]
+        if not isinstance(taken, self.torch.Tensor):
+            self.keep_equal(result, taken, condition.level)
+        elif (known := self.of(taken)) is not None:
+            host = known.host.to(result.dtype).expand(result.shape)
+            self.keep(result, host if result.numel() > MOST_ELEMENTS else host.clone(), max(condition.level, known.level))
 
     def _choose(self, name, arguments, options, result):
         """Indices of which nobody knows what they are."""
@@ -393,6 +420,8 @@ class KnownValues:
                 self._choose(name, arguments, options, result)
         elif name in QUESTIONS:
             self.keep_equal(result, QUESTIONS[name])
+        elif name == "where":
+            self._take_one(arguments, result)
         elif name in COMPARED:
             self._compare(COMPARED[name], arguments[0], arguments[1] if len(arguments) > 1 else options["other"], result)
         elif name in AND | OR and result.dtype == self.torch.bool:
