@@ -759,6 +759,20 @@ for _ in range(7):
     assert "did not call study.optimize of Optuna, so no trial was run" in run("study = optuna.create_study()\n").error
 
 
+def a_parameter_of_one_value_is_not_asked_of_a_sampler():
+    ran = run(
+        """
+def objective(trial):
+    one = trial.suggest_float("one", 1, 1) + trial.suggest_int("two", 2, 2) + len(trial.suggest_categorical("a", ["a"]))
+    return trial.suggest_float("x", 0, 1) + one
+study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=5, multivariate=True, n_startup_trials=3, prior_weight=2.0))
+study.optimize(objective, n_trials=8)
+print("values", json.dumps([[trial.params[name] for name in ("one", "two", "a")] for trial in study.trials]))
+"""
+    )
+    assert ran.said("values") == [[1.0, 2, "a"]] * 8, ran.out + ran.error
+
+
 def checked(program, *options, status=0):
     with open("program.py", "w", encoding="utf-8") as file:
         file.write("import json, optuna\noptuna.logging.set_verbosity(optuna.logging.ERROR)\n" + program)

@@ -30,6 +30,11 @@ def why_not_move(study: Any) -> str:
     return next((f"trial {each.number} was asked for and not told" for each in asked if _privates.trial_id_of(each) in held), "")
 
 
+def _only_value(distribution: Any) -> Any:
+    """The value of a distribution that has one alone."""
+    return distribution.choices[0] if isinstance(distribution, optuna.distributions.CategoricalDistribution) else distribution.low
+
+
 def look_anew(study: Any) -> None:
     """Lets a study see what others have written to its storage."""
     _privates.forget_trials(study)
@@ -445,8 +450,11 @@ class OwnSampler:
         try:
             if name in opened.proposed:
                 optuna.distributions.check_distribution_compatibility(opened.space[name], distribution)
-            with self._sees_no_guesses():
-                value = study.sampler.sample_independent(shown, trial, name, distribution)
+            if distribution.single():  # Optuna does not ask a sampler either
+                value = _only_value(distribution)
+            else:
+                with self._sees_no_guesses():
+                    value = study.sampler.sample_independent(shown, trial, name, distribution)
             told_value = _told_value(distribution, value)
         except Exception as error:
             opened.raised[name] = error
