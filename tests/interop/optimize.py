@@ -759,6 +759,26 @@ for _ in range(7):
     assert "did not call study.optimize of Optuna, so no trial was run" in run("study = optuna.create_study()\n").error
 
 
+def a_study_in_memory_is_there_in_its_storage_afterwards():
+    ran = run(
+        """
+memory = optuna.storages.InMemoryStorage()
+study = optuna.create_study(storage=memory, study_name="shared")
+study.enqueue_trial({"x": 0.25})
+objective = lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_float("one", 1, 1)
+study.optimize(objective, n_trials=3, callbacks=[lambda study, trial: study.set_user_attr("seen", trial.number)])
+study.optimize(objective, n_trials=2)
+again = optuna.load_study(study_name="shared", storage=memory)
+print("shared", json.dumps([[trial.state.name, trial.params["x"], trial.value] for trial in again.trials]))
+print("own", json.dumps([[trial.state.name, trial.params["x"], trial.value] for trial in study.trials]))
+print("seen", json.dumps(again.user_attrs["seen"]))
+"""
+    )
+    shared = ran.said("shared")
+    assert len(shared) == 5 and shared[0] == ["COMPLETE", 0.25, 1.25] and shared == ran.said("own"), ran.out
+    assert ran.said("seen") == 2, ran.out
+
+
 def a_parameter_of_one_value_is_not_asked_of_a_sampler():
     ran = run(
         """

@@ -203,6 +203,7 @@ class _Call(_program_loop.Handler):
             if self._program_study is not None:
                 self._program_study.write_back_all()
             self._optuna.look_anew(study)
+            self._optuna.show_in_memory(study)
 
     def _opening(self, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> Dict[str, Any]:
         study = self._study

@@ -268,6 +268,52 @@ class ProgramStudy:
             engine.dispose()
 
 
+_in_memory: MutableMapping[Any, StudyInMemory] = weakref.WeakKeyDictionary()  # by the program's study object, which shows the store
+
+
+class StudyInMemory:
+    """A study that was in memory before the study object showed hpo's store. The program may look at it through the storage."""
+
+    def __init__(self, storage: Any, study_id: int) -> None:
+        self._side = _Side(storage, study_id)
+        self._numbers: Dict[int, int] = {}  # in memory, by the number in the store
+        self._written: Set[int] = set()  # trials of the store that have ended in memory, too
+
+    @staticmethod
+    def of(study: Any) -> Optional[StudyInMemory]:
+        return _in_memory.get(study)
+
+    def keep_for(self, study: Any) -> None:
+        _in_memory[study] = self
+
+    def has(self, number_in_store: int, trial: Any) -> None:
+        """Says that a trial of the store is one of memory."""
+        self._numbers[number_in_store] = trial.number
+        if trial.state.is_finished():
+            self._written.add(number_in_store)
+
+    def bring_up_to_date(self, study: Any) -> None:
+        """Writes what the store has, unless nothing but this object can look at the memory."""
+        only_this = 2  # the reference of the side, and the argument of getrefcount
+        if sys.getrefcount(self._side.storage) <= only_this:
+            return
+        for trial in study.get_trials(deepcopy=False):
+            if trial.number in self._written or not trial.state.is_finished():
+                continue
+            there = self._numbers.get(trial.number)
+            if there is not None and self._side.claim(self._side.trial(there)):
+                self._side.fill(self._side.trial(there), trial, {})
+            else:
+                self._side.create(_with(trial, {}))
+            self._written.add(trial.number)
+        shown = _Side(_privates.storage_of(study), _privates.study_id_of(study))
+        for there_now, here_now in zip(self._side.attributes(), shown.attributes()):
+            known = there_now.read()
+            for key, value in here_now.read().items():
+                if _is_shared(key) and (key not in known or known[key] != value):
+                    there_now.write(key, value)
+
+
 class _Attributes:
     """User or system attributes of a study."""
 

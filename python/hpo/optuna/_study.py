@@ -131,6 +131,7 @@ def move_to_store(study: Any, url: str, name: str, front: str) -> None:
     attributes = study.user_attrs
     of_optuna = _privates.storage_of(study).get_study_system_attrs(_privates.study_id_of(study))  # the names of the metrics, for example
     trials = study.get_trials(deepcopy=False)
+    memory = _storages.StudyInMemory(_privates.storage_of(study), _privates.study_id_of(study))
     show_stored(study, url, name, front)
     storage, study_id = _privates.storage_of(study), _privates.study_id_of(study)
     there = storage.get_study_system_attrs(study_id)
@@ -139,13 +140,25 @@ def move_to_store(study: Any, url: str, name: str, front: str) -> None:
     for key, value in of_optuna.items():
         if key not in there and not _storages.names_trials(key):
             storage.set_study_system_attr(study_id, key, value)
-    known = [_identity(each) for each in storage.get_all_trials(study_id, deepcopy=False)]
+    known = [(_identity(each), each.number) for each in storage.get_all_trials(study_id, deepcopy=False)]
     for trial in trials:
         # An earlier run of the program may have told the same.
         stored = _as_stored(trial)
-        if trial.state == optuna.trial.TrialState.WAITING or (trial.state.is_finished() and _identity(stored) not in known):
-            storage.create_new_trial(study_id, template_trial=trial)
+        told = next((number for identity, number in known if identity == _identity(stored)), None) if trial.state.is_finished() else None
+        if told is not None:
+            memory.has(told, trial)
+        elif trial.state.is_finished() or trial.state == optuna.trial.TrialState.WAITING:
+            trial_id = storage.create_new_trial(study_id, template_trial=trial)
+            memory.has(storage.get_trial_number_from_id(trial_id), trial)
+    memory.keep_for(study)
     look_anew(study)
+
+
+def show_in_memory(study: Any) -> None:
+    """Writes what has ended to the memory that the study was in, if the program can look at it."""
+    memory = _storages.StudyInMemory.of(study)
+    if memory is not None:
+        memory.bring_up_to_date(study)
 
 
 def copy_to_store(study: Any, program_study: _storages.ProgramStudy, url: str, name: str, front: str) -> None:
