@@ -754,9 +754,19 @@ for _ in range(7):
 """
     ran = run(loop)
     told = "note: the program ran 7 trials by Optuna itself (study.ask and study.tell), because only study.optimize is taken over"
-    assert told in ran.error and "no trial was run" not in ran.error, ran.error
+    assert told in ran.error and "ran no trial" not in ran.error, ran.error
     assert "by Optuna itself" not in run(loop + 'study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)').error
-    assert "did not call study.optimize of Optuna, so no trial was run" in run("study = optuna.create_study()\n").error
+    unseen = "hpo saw no call of study.optimize of Optuna, so it ran no trial"
+    assert unseen + "\n" in run("study = optuna.create_study()\n").error
+    with open("kept_out.py", "w", encoding="utf-8") as file:
+        file.write("print('ended')\n")
+    for option in ("-I", "-ES"):
+        words = [sys.argv[1], "run", "--progress", "none", "--", sys.executable, option, "kept_out.py"]
+        kept_out = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
+        assert f"{unseen}; {option[:2]} of {sys.executable} keeps hpo out of the program: leave it out\n" in kept_out.stderr, kept_out
+    words = [sys.argv[1], "run", "--progress", "none", "--", sys.executable, "-"]
+    empty = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
+    assert f"{unseen}; {sys.executable} - reads the program from the standard input, which is empty here" in empty.stderr, empty
 
 
 def a_study_in_memory_is_there_in_its_storage_afterwards():
@@ -833,7 +843,7 @@ print("after")
     assert optuna.load_study(study_name="own", storage=storage("own.db")).trials == []
     told = json.loads(checked(program.format(""), "--json").out)
     assert told["ok"] and told["program"] == "program.py" and "sampler: the program's own" in told["remarks"], told
-    assert "program.py: the program ended with status 0 and did not call study.optimize of Optuna" in checked("", status=2).error
+    assert "program.py: the program ended with status 0 and hpo saw no call of study.optimize of Optuna" in checked("", status=2).error
     assert "the program ended with status 1 and did not call" in checked("raise ValueError", status=2).error
     assert "the program ended with status 0 and ran 1 trial by Optuna itself" in checked("study = optuna.create_study()\nstudy.tell(study.ask(), 1)\n", status=2).error
     by_optuna = checked(program.format("").replace("study.optimize", "asked = study.ask()\nstudy.optimize"), status=2)

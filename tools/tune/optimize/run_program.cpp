@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -158,6 +159,21 @@ std::optional<std::string> why_not_again(ProgramFront& front, const OptimizeCall
 constexpr const char* in_kernel =
     "the study is in the kernel of a notebook, which can neither be copied nor started again. So Optuna itself runs it, and no option of "
     "hpo has an effect. As a script it is run by hpo: jupyter nbconvert --to script NOTEBOOK";
+/// Why hpo may not see what an interpreter of Python runs, behind "; ". Empty if its options do not keep hpo out.
+std::string unseen_because(const std::vector<std::string>& program) {
+    if (!std::filesystem::path{program.front()}.filename().string().starts_with("python")) return {};
+    for (auto word = std::next(program.begin()); word != program.end() && word->starts_with('-'); ++word) {
+        if (*word == "-")
+            return "; " + program.front() + " - reads the program from the standard input, which is empty here: name a file instead";
+        if (*word == "-c" || *word == "-m") break;
+        if (word->starts_with("--")) continue;
+        const auto keeps_out = word->find_first_of("IES");
+        if (keeps_out != std::string::npos)
+            return std::string{"; -"} + (*word)[keeps_out] + " of " + program.front() + " keeps hpo out of the program: leave it out";
+    }
+    return {};
+}
+
 constexpr const char* by_ask_and_tell = " by Optuna itself (study.ask and study.tell), because only study.optimize is taken over";
 
 }  // namespace
@@ -195,7 +211,9 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     if (front.runs_latest_call() || by_optuna.optimize_calls > 0) return status;  // which the program has said
     if (by_optuna.tells > 0)
         std::cerr << "hpo-tune: note: the program ran " << tools::counted(by_optuna.tells, "trial") << by_ask_and_tell << "\n";
-    else if (status == 0) std::cerr << "hpo-tune: note: the program ended and did not call study.optimize of Optuna, so no trial was run\n";
+    else if (status == 0)
+        std::cerr << "hpo-tune: note: hpo saw no call of study.optimize of Optuna, so it ran no trial" << unseen_because(arguments.program)
+                  << "\n";
     return status;
 }
 
@@ -255,8 +273,9 @@ int check_program(const StudyArguments& arguments, bool as_json) {
             const std::string what = "the program ended with status " + std::to_string(ended);
             if (by_optuna.in_kernel) throw Error{Errc::bad_value, shown_program(arguments.program) + ": " + in_kernel};
             const std::string why = by_optuna.optimize_calls > 0 ? "Optuna itself would run its study, as it has said"
-                                    : by_optuna.tells > 0        ? "ran " + tools::counted(by_optuna.tells, "trial") + by_ask_and_tell
-                                                                 : "did not call study.optimize of Optuna";
+                                    : by_optuna.tells > 0
+                                        ? "ran " + tools::counted(by_optuna.tells, "trial") + by_ask_and_tell
+                                        : "hpo saw no call of study.optimize of Optuna" + unseen_because(arguments.program);
             throw Error{Errc::bad_value, shown_program(arguments.program) + ": " + what + " and " + why};
         }
     } catch (const Error& error) {
