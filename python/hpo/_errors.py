@@ -15,4 +15,4 @@ class TrialPruned(Exception):
 
 
 for _each in (HpoError, NotInTrial, TrialPruned):
-    _each.__module__ = "hpo"  # as users name them
+    _each.__module__ = __name__.partition(".")[0]  # as users name them: hpo.HpoError

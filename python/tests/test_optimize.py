@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import textwrap
 import time
 import unittest
 
@@ -816,6 +817,33 @@ class Takeover(FrontTest):
         """)
         ran = self.run_fronted(["program.py"], PYTHONPATH=str(self.folder))
         self.assertEqual([ran.status, ran.output], [0, "True []\n"], ran.errors)
+
+    def test_a_program_may_have_a_module_of_the_name_hpo(self):
+        program = """
+            import optuna
+            def objective(trial):
+                return trial.suggest_float("x", 0, 1)
+            study = optuna.create_study()
+            study.optimize(objective, n_trials=2)
+            print("best", len(study.trials))
+        """
+        self.write("own = 7", "hpo.py")
+        ran = self.run_program("import hpo\n" + textwrap.dedent(program) + "print(hpo.own)")
+        self.assertEqual([ran.output, len(ran.attempts)], ["best 2\n7\n", 2], ran.errors)
+        self.write(program, "hpo.py")
+        ran = self.run_fronted(["hpo.py"])
+        self.assertEqual([ran.output, len(ran.attempts)], ["best 2\n", 2], ran.errors)
+
+    def test_a_folder_of_the_name_hpo_beside_the_program_is_not_taken_for_the_package(self):
+        program = """
+            import optuna
+            study = optuna.create_study()
+            study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)
+        """
+        (self.folder / "hpo").mkdir()
+        self.assertEqual(len(self.run_program(program).attempts), 2)
+        self.write("", "hpo/__init__.py")
+        self.assertEqual(len(self.run_program(program).attempts), 2)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def is_of_package(file: str) -> bool:
 def _is_installed(name: str, module: Any) -> bool:
     """True for a module of Python or of an installed package. What the program's own modules do when they are imported is its concern."""
     spec = getattr(module, "__spec__", None)
-    if spec is None or spec.loader is None or spec.name != name or name.partition(".")[0] == "hpo":
+    if spec is None or spec.loader is None or spec.name != name or name.partition(".")[0] == __name__.partition(".")[0]:
         return False
     return spec.origin in ("built-in", "frozen") or str(spec.origin).startswith(_installed)
 

@@ -2,11 +2,29 @@
 """Python imports this file when it starts, because hpo-tune puts its folder first in PYTHONPATH.
 
 If HPO_FRONT names hpo-tune's socket, ``Study.optimize`` is taken over once the program imports Optuna. Nothing of hpo is imported before
-that. The next ``sitecustomize`` of the path runs as it would have run without this one.
+that. The program may have a module `hpo` of its own. The next ``sitecustomize`` of the path runs as it would have run without this one.
 """
 
 import os
 import sys
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _take_over(study):  # type: ignore[no-untyped-def]
+    """Changes ``optimize`` of the class. If `hpo` is another module for the program, such as its file hpo.py, that one is not imported."""
+    import importlib.util
+
+    name = "hpo"
+    found = importlib.util.find_spec(name)
+    folders = found.submodule_search_locations if found is not None else None
+    if not any(os.path.exists(os.path.join(folder, "takeover", "sitecustomize.py")) for folder in folders or ()):
+        name = "_hpo_of_hpo_tune"
+        spec = importlib.util.spec_from_file_location(name, os.path.join(_PACKAGE, "__init__.py"), submodule_search_locations=[_PACKAGE])
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    importlib.import_module(name + ".optuna._optimize").take_over(study)
 
 
 class _WhenOptunaIsImported:
@@ -26,9 +44,7 @@ class _WhenOptunaIsImported:
                 def exec_module(module):  # type: ignore[no-untyped-def]
                     load(module)
                     try:
-                        from hpo.optuna import _optimize
-
-                        _optimize.take_over(module.Study)
+                        _take_over(module.Study)
                     except Exception as error:
                         print(f"hpo: study.optimize is not taken over, Optuna runs it itself: {error}", file=sys.stderr)
 
