@@ -5,20 +5,30 @@ include(CMakePackageConfigHelpers)
 # hpo-tune puts this copy first in the path of programs, so that a program in any Python gets the package that belongs to the tools.
 install(DIRECTORY python/hpo DESTINATION ${hpo_install_share}/python FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
 install(DIRECTORY scripts/lua/ DESTINATION ${hpo_install_share}/lua FILES_MATCHING PATTERN "*.lua")
+
+# The licences of what the programs carry, as the packages have them that it came from. Without HPO_STATIC other libraries are only named.
+set(hpo_carried sqlitecpp=libsqlitecpp-dev nlohmann-json=nlohmann-json3-dev cli11=libcli11-dev range-v3=librange-v3-dev boost=libboost1.74-dev)
+if(HPO_STATIC)
+  list(APPEND hpo_carried lua=liblua5.4-dev sqlite=libsqlite3-dev utf8proc=libutf8proc-dev zlib=zlib1g-dev libstdc++=libstdc++-12-dev)
+endif()
+set(hpo_licences ${CMAKE_INSTALL_DATADIR}/doc/hpo-tune/licences)
 if(SKBUILD)
-  # The licences of what is linked into the programs, as the packages have them that it came from.
-  foreach(library IN ITEMS lua=liblua5.4-dev sqlite=libsqlite3-dev utf8proc=libutf8proc-dev zlib=zlib1g-dev sqlitecpp=libsqlitecpp-dev
-          nlohmann-json=nlohmann-json3-dev cli11=libcli11-dev range-v3=librange-v3-dev boost=libboost1.74-dev libstdc++=libstdc++-12-dev)
-    string(REPLACE "=" ";" library "${library}")
-    list(GET library 0 name)
-    list(GET library 1 package)
-    if(NOT EXISTS /usr/share/doc/${package}/copyright)
-      message(FATAL_ERROR "a wheel needs the licence of ${name}, /usr/share/doc/${package}/copyright: run scripts/install-packages --without-torch on Debian 12")
-    endif()
-    install(FILES /usr/share/doc/${package}/copyright DESTINATION ${SKBUILD_METADATA_DIR}/licenses RENAME ${name}.txt)
-  endforeach()
+  set(hpo_licences ${SKBUILD_METADATA_DIR}/licenses)
+endif()
+foreach(library IN LISTS hpo_carried)
+  string(REPLACE "=" ";" library "${library}")
+  list(GET library 0 name)
+  list(GET library 1 package)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright DESTINATION ${hpo_licences} RENAME ${name}.txt)
+  elseif(SKBUILD)
+    message(FATAL_ERROR "a wheel needs the licence of ${name}, /usr/share/doc/${package}/copyright: run scripts/install-packages --without-torch on Debian 12")
+  endif()
+endforeach()
+if(SKBUILD)
   return()  # what follows is for who compiles against hpo
 endif()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/hpo-tune RENAME copyright)
 install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
 # A library of a sanitizer, or of a LibTorch whose version CMake cannot compare, is of no use to who builds outside of this tree.
