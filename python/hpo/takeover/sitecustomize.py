@@ -46,7 +46,8 @@ class _WhenOptunaIsImported:
                     try:
                         _take_over(module.Study)
                     except Exception as error:
-                        print(f"hpo: study.optimize is not taken over, Optuna runs it itself: {error}", file=sys.stderr)
+                        why = error if sys.version_info >= (3, 9) else "hpo's package needs Python 3.9 or later"
+                        print(f"hpo: study.optimize is not taken over, Optuna runs it itself: {why}", file=sys.stderr)
 
                 try:
                     spec.loader.exec_module = exec_module  # type: ignore
