@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/device/throughput_gate.hpp"
+#include "hpo/device/sharing_speed.hpp"
 
 #include <limits>
 #include <vector>

@@ -22,7 +22,7 @@
 #include "hpo/weights/weights.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "torch/encoder/distance_rows.hpp"
+#include "torch/encoder/deberta_encoder.hpp"
 #include "weights/write_safetensors.hpp"
 
 using namespace hpo::libtorch;

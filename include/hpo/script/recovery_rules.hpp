@@ -7,10 +7,13 @@
 #include "hpo/recovery/concept.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/script/recovery_answer.hpp"
-#include "hpo/script/retry_words.hpp"
 #include "hpo/script/study_script.hpp"
 
 namespace hpo::script {
+
+/// A rule's retry in words: "out of memory at micro-batch 64: retry at 32 with 2 accumulation steps". The rule's own reason follows:
+/// "(rule: a quarter)".
+[[nodiscard]] std::string retry_words(const FailedAttempt& failed, const Recovery& retry);
 
 /// Asks the rules of a script (on_oom, on_failure) first, and another policy if they give no answer, or a retry that changes nothing. If a
 /// rule itself fails, its trial ends with the script's error as the reason. The study continues.

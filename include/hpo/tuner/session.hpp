@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -8,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/base/despite_errors.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/attempt_admission.hpp"
@@ -22,6 +23,24 @@
 #include "hpo/tuner/policies.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "hpo/tuner/waiting_retry.hpp"
+
+namespace hpo {
+
+/// Calls `step` until it returns, at most `most` times. Errors that it throws are dropped. Call it only where an earlier error is thrown
+/// again afterwards.
+template <class Step>
+requires std::invocable<Step&>
+void despite_errors(std::size_t most, Step&& step) {
+    while (most-- > 0) {
+        try {
+            step();
+            return;
+        } catch (...) {  // the earlier error is the one to tell
+        }
+    }
+}
+
+}  // namespace hpo
 
 namespace hpo::tuner {
 

@@ -2,18 +2,55 @@
 #pragma once
 
 #include <torch/torch.h>
-
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "hpo/text/stored/encoder_config.hpp"
+#include "hpo/torch/adaptation/adapted_linear.hpp"
 #include "hpo/torch/encoder/encoder.hpp"
-#include "torch/encoder/disentangled_attention.hpp"
-#include "torch/encoder/distance_rows.hpp"
 #include "torch/encoder/layer.hpp"
 #include "torch/encoder/self_attention.hpp"
 
 namespace hpo::libtorch {
+
+/// The bucket of a distance of `tokens`, 0 or more. Short distances have a bucket each. From half of the buckets on, the farther the
+/// distances, the more of them share a bucket (He et al. 2021; similar to Raffel et al. 2020). Computed in single precision, as for the
+/// published models.
+[[nodiscard]] std::int64_t distance_bucket(std::int64_t tokens, const text::EncoderConfig::Distances& distances);
+
+/// The rows of DeBERTa's distance embeddings that texts of a length need, and the row of each pair of tokens.
+struct DistanceRows {
+    std::int64_t begin = 0;
+    std::int64_t count = 0;
+    torch::Tensor rows;  ///< [tokens, tokens], from 0 to count - 1: [i, j] is the row for token j seen from token i
+};
+
+[[nodiscard]] DistanceRows distance_rows(std::int64_t tokens, const text::EncoderConfig::Distances& distances, torch::Device device);
+
+/// The embeddings of the distances between tokens, for texts of one length.
+struct DistanceTable {
+    torch::Tensor embeddings;  ///< [rows, hidden]
+    torch::Tensor rows;        ///< [tokens, tokens]: [i, j] is the row for token j seen from token i
+};
+
+/// DeBERTa's attention (He et al. 2021), without the projection of its output. A score is the sum of content to content, content to
+/// distance and distance to content. As in v3, queries and keys of distances come from the same projections as those of contents.
+class DisentangledAttention final : public torch::nn::Module {
+public:
+    explicit DisentangledAttention(const text::EncoderConfig& config);
+
+    /// Takes and returns [examples, tokens, hidden]. `bias` comes from attention_bias.
+    [[nodiscard]] torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& bias, const DistanceTable& distances);
+
+private:
+    std::int64_t heads_;
+    Linear query_{nullptr};
+    Linear key_{nullptr};
+    Linear value_{nullptr};
+    torch::nn::Dropout distance_dropout_{nullptr};
+    torch::nn::Dropout dropout_{nullptr};
+};
 
 /// DeBERTa-v3's encoder (He et al. 2021; He, Gao and Chen 2021). It knows a token's place only by its distances to the other tokens. The
 /// layers share the embeddings of distances.

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "analyze/shown/log.hpp"
 
+#include <zlib.h>
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <istream>
+#include <memory>
+#include <optional>
+#include <streambuf>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "analyze/shown/log_file.hpp"
-#include "analyze/shown/log_lines.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 
@@ -23,6 +28,138 @@ using namespace hpo::tools;
 using hpo::analysis::LogMatch;
 
 namespace {
+
+/// The lines of a text file in UTF-8, or in UTF-16, as PowerShell writes what it redirects. Without a byte order mark it is UTF-16 if every
+/// second of its first bytes is 0.
+class LogLines {
+public:
+    explicit LogLines(std::istream& file) : file_{file} {
+        char mark[2] = {};
+        file_.read(mark, 2);
+        const std::string_view found{mark, static_cast<std::size_t>(file_.gcount())};
+        if (found == "\xff\xfe") wide_ = Wide::little;
+        else if (found == "\xfe\xff") wide_ = Wide::big;
+        file_.clear();
+        if (wide_ != Wide::none) return;
+        file_.seekg(0);
+        char bytes[128] = {};
+        file_.read(bytes, sizeof bytes);
+        wide_ = without_mark({bytes, static_cast<std::size_t>(file_.gcount())});
+        file_.clear();
+        file_.seekg(0);
+    }
+
+    bool next(std::string& line) {
+        if (wide_ == Wide::none) return static_cast<bool>(std::getline(file_, line));
+        line.clear();
+        bool any = false;
+        for (auto unit = read_unit(); unit; unit = read_unit()) {
+            any = true;
+            if (*unit == U'\n') return true;
+            constexpr char32_t high = 0xd800, low = 0xdc00, end = 0xe000, replacement = 0xfffd;
+            if (*unit >= high && *unit < low) {
+                before_ = *unit;
+                continue;
+            }
+            const bool second = *unit >= low && *unit < end;
+            if (!second) append(*unit, line);
+            else append(before_ != 0 ? 0x10000 + ((before_ - high) << 10U) + (*unit - low) : replacement, line);
+            before_ = 0;
+        }
+        return any;
+    }
+
+private:
+    enum class Wide { none, little, big };
+
+    static Wide without_mark(std::string_view begin) {
+        std::size_t zeros[2] = {};
+        for (std::size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0' ? 1 : 0;
+        const std::size_t half = begin.size() / 2;
+        constexpr std::size_t fewest = 4;
+        if (half < fewest) return Wide::none;
+        // A letter of another script has no 0, and no letter is 0 alone.
+        if (zeros[0] == 0 && 10 * zeros[1] >= 9 * half) return Wide::little;
+        return zeros[1] == 0 && 10 * zeros[0] >= 9 * half ? Wide::big : Wide::none;
+    }
+
+    std::optional<char32_t> read_unit() {
+        unsigned char bytes[2] = {};
+        if (!file_.read(reinterpret_cast<char*>(bytes), 2)) return std::nullopt;
+        const bool big = wide_ == Wide::big;
+        return static_cast<char32_t>(bytes[big ? 0 : 1] << 8U | bytes[big ? 1 : 0]);
+    }
+    static void append(char32_t point, std::string& text) {
+        const auto tail = [&](unsigned shift) { text += static_cast<char>(0x80U | (point >> shift & 0x3fU)); };
+        if (point < 0x80) {
+            text += static_cast<char>(point);
+        } else if (point < 0x800) {
+            text += static_cast<char>(0xc0U | point >> 6U);
+            tail(0);
+        } else if (point < 0x10000) {
+            text += static_cast<char>(0xe0U | point >> 12U);
+            tail(6);
+            tail(0);
+        } else {
+            text += static_cast<char>(0xf0U | point >> 18U);
+            tail(12);
+            tail(6);
+            tail(0);
+        }
+    }
+
+    std::istream& file_;
+    Wide wide_ = Wide::none;
+    char32_t before_ = 0;  ///< the first half of a pair; 0: none
+};
+
+/// The bytes of a file or pipe, unpacked if gzip packed them. It can be read again from its beginning as long as no more than its first
+/// bytes were read.
+class LogFile final : public std::streambuf {
+public:
+    /// Check is_open afterwards; errno then says why it cannot be opened.
+    explicit LogFile(const std::string& path) : file_{gzopen(path.c_str(), "rb"), &gzclose} {
+        if (file_) gzbuffer(file_.get(), bytes_at_once);
+    }
+
+    [[nodiscard]] bool is_open() const noexcept { return file_ != nullptr; }
+
+    /// What is wrong with the file. Empty if it was read to its end.
+    [[nodiscard]] std::string error() const {
+        int status = Z_OK;
+        const char* const text = gzerror(file_.get(), &status);
+        if (status == Z_BUF_ERROR) return "its compressed data has no end";
+        return status == Z_OK || status == Z_STREAM_END ? std::string{} : text;
+    }
+
+    /// The first bytes of the file, which are not taken by this.
+    [[nodiscard]] std::string_view beginning() {
+        if (is_first_ && underflow() == traits_type::eof()) return {};
+        return {eback(), static_cast<std::size_t>(egptr() - eback())};
+    }
+
+protected:
+    int_type underflow() override {
+        if (gptr() == egptr()) {
+            const int got = gzread(file_.get(), bytes_.data(), bytes_at_once);
+            if (got <= 0) return traits_type::eof();  // what was read before stays
+            is_first_ = gptr() == nullptr;
+            setg(bytes_.data(), bytes_.data(), bytes_.data() + got);
+        }
+        return traits_type::to_int_type(*gptr());
+    }
+    pos_type seekpos(pos_type position, std::ios_base::openmode) override {
+        if (position != pos_type{0} || !is_first_) return pos_type{off_type{-1}};
+        setg(eback(), eback(), egptr());
+        return position;
+    }
+
+private:
+    static constexpr unsigned bytes_at_once = 1U << 16U;
+    std::unique_ptr<gzFile_s, decltype(&gzclose)> file_;
+    std::array<char, bytes_at_once> bytes_;
+    bool is_first_ = true;  ///< nothing but the first bytes were read
+};
 
 constexpr std::uintmax_t largest_log_bytes = std::uintmax_t{4} << 30U;
 

@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -21,9 +23,9 @@
 #include "hpo/failure/python_error.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
+#include "support/installation.hpp"
 #include "support/text.hpp"
 #include "tune/optimize/program_failure.hpp"
-#include "tune/optimize/python_package.hpp"
 #include "tune/study_run/interrupts.hpp"
 
 namespace hpo::tune {
@@ -49,6 +51,18 @@ worker::Descriptor listening_at(const std::string& path) {
         ::listen(socket.get(), 64) != 0)
         throw Error{Errc::usage, path + ": cannot listen for the program: " + std::strerror(errno)};
     return socket;
+}
+
+/// PYTHONPATH for a program whose calls of optimize are taken over: the folders of the package `hpo` for Python, then `present`. Throws
+/// Error if the package is not there.
+std::string python_path(const std::optional<std::string>& present) {
+    const std::filesystem::path folder = tools::installation() / "share/hpo/python";
+    const std::filesystem::path takeover = folder / "hpo" / "takeover";
+    if (!std::filesystem::exists(takeover / "sitecustomize.py"))
+        throw Error{Errc::usage, takeover.string() + ": hpo's package for Python is not there; it belongs beside the folder of hpo-tune"};
+    const std::string own = takeover.string() + ":" + folder.string();
+    if (!present || present->empty() || present->starts_with(own)) return present && !present->empty() ? *present : own;
+    return own + ":" + *present;
 }
 
 /// The variables of the program. Its threads are limited to one if it forks: a pool of threads that was started before is dead in the

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -17,11 +17,13 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/store/file_identity.hpp"
-#include "hpo/store/sqlite/errors.hpp"
 #include "hpo/store/sqlite/lock_holders.hpp"
 #include "hpo/store/sqlite/patience.hpp"
 
 namespace hpo::store {
+
+/// The Error for an SQLite error, in words that say what to do. `waited` is how long the call waited for a lock.
+[[nodiscard]] Error sqlite_error(const std::string& path, const SQLite::Exception& error, std::chrono::milliseconds waited);
 
 /// A column has a value of a wrong kind, such as a text in place of a number. The file is damaged, or another program wrote it wrongly.
 class UnreadableColumn : public Error {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <torch/torch.h>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -8,15 +9,33 @@
 #include <vector>
 
 #include "hpo/core/seed.hpp"
+#include "hpo/core/study.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/task.hpp"
-#include "hpo/torch/training/best_report.hpp"
 #include "hpo/torch/training/loss_scale.hpp"
 #include "hpo/torch/training/optimizer.hpp"
 #include "hpo/torch/training/plan.hpp"
 #include "hpo/torch/training/prepared_model.hpp"
 
 namespace hpo::libtorch {
+
+/// The tensors that training changes: parameters that learn, then buffers, in the model's order.
+[[nodiscard]] std::vector<torch::Tensor> changing_tensors(const torch::nn::Module& model);
+
+/// The best report of an attempt that stops early: its metrics, and the weights at that time. They lie in host memory outside the meter.
+struct BestReport {
+    std::int64_t step = 0;  ///< from 1; 0: none yet
+    double value = 0;
+    Metrics metrics;
+    std::vector<torch::Tensor> weights;  ///< changing_tensors
+
+    /// Keeps the candidate if it is better than all reports before it.
+    void see(const BestReport& candidate, Direction direction, const torch::nn::Module& model);
+    /// True if the last `patience` reports in a row were no better. False if `patience` is 0.
+    [[nodiscard]] bool exhausted(std::int64_t latest, std::int64_t patience) const { return patience > 0 && latest - step >= patience; }
+    /// Gives the model the weights of the best report again.
+    void restore(torch::nn::Module& model) const;
+};
 
 /// A training after a report: everything that the rest depends on besides task, plan and seed. Random numbers are not part of it, because
 /// each step seeds its own.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/script/retry_words.hpp"
+#include "hpo/script/recovery_rules.hpp"
 
 #include <string>
 

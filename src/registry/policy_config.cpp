@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/registry/policy_spec.hpp"
+#include "hpo/registry/policy_config.hpp"
 
 #include <algorithm>
 #include <optional>

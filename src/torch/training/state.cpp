@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/training/best_report.hpp"
+#include "hpo/torch/training/state.hpp"
 
 #include <torch/torch.h>
 #include <cstddef>
