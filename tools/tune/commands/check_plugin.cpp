@@ -10,7 +10,7 @@
 #include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/own_trainer.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {

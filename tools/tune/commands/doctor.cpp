@@ -14,7 +14,7 @@
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/device/device_findings.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/own_trainer.hpp"
 #include "tune/display/cards.hpp"
 
 namespace hpo::tune {

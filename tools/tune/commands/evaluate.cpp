@@ -10,7 +10,8 @@
 #include "hpo/worker/supervisor/pool.hpp"
 #include "support/json.hpp"
 #include "tune/commands/commands.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/chosen_device.hpp"
+#include "tune/device/own_trainer.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {

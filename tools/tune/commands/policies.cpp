@@ -6,7 +6,7 @@
 #include "hpo/trainer/json.hpp"
 #include "support/json.hpp"
 #include "tune/commands/commands.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/own_trainer.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {

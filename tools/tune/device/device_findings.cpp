@@ -26,7 +26,8 @@
 #include "hpo/worker/supervisor/device_now.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "tune/card/virtual_card.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/chosen_device.hpp"
+#include "tune/device/own_trainer.hpp"
 
 namespace hpo::tune {
 namespace {

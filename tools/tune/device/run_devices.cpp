@@ -8,6 +8,9 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/core/device_word.hpp"
+#include "tune/device/chosen_device.hpp"
+#include "tune/device/device_memory.hpp"
+#include "tune/device/parallelism.hpp"
 #include "tune/display/cards.hpp"
 #include "tune/display/text.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hpo/trainer/trainer.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/parallelism.hpp"
 #include "tune/settings/settings.hpp"
 
 namespace hpo::tune {

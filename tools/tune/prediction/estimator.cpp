@@ -8,7 +8,9 @@
 #include "hpo/guard/learned/learned_peaks.hpp"
 #include "hpo/store/sqlite/stored_predictions.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/chosen_device.hpp"
+#include "tune/device/parallelism.hpp"
+#include "tune/device/worker_config.hpp"
 #include "tune/settings/proposals.hpp"
 
 namespace hpo::tune {

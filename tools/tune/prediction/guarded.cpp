@@ -3,7 +3,9 @@
 
 #include "hpo/worker/supervisor/pool_config.hpp"
 #include "support/text.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/chosen_device.hpp"
+#include "tune/device/device_memory.hpp"
+#include "tune/device/own_trainer.hpp"
 #include "tune/prediction/survey.hpp"
 
 namespace hpo::tune {

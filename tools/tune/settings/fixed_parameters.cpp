@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tune/settings/fixed_parameters.hpp"
+#include "tune/device/own_trainer.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +12,6 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/space/enumeration.hpp"
 #include "hpo/space/fixed_space.hpp"
-#include "tune/device/surroundings.hpp"
 
 namespace hpo::tune {
 namespace {

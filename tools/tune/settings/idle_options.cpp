@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/device/device_memory.hpp"
 #include "tune/display/cards.hpp"
 
 namespace hpo::tune {

@@ -14,8 +14,9 @@
 #include "hpo/space/repetition.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/trainer/settings.hpp"
+#include "tune/device/allocator_settings.hpp"
+#include "tune/device/chosen_device.hpp"
 #include "tune/device/run_devices.hpp"
-#include "tune/device/surroundings.hpp"
 
 namespace hpo::tune {
 namespace {

@@ -9,6 +9,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/core/field.hpp"
 #include "hpo/store/location.hpp"
+#include "tune/device/device_memory.hpp"
 #include "tune/device/shared_device.hpp"
 #include "tune/settings/idle_options.hpp"
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "hpo/core/device_word.hpp"
+#include "tune/device/chosen_device.hpp"
+#include "tune/device/worker_config.hpp"
 #include "tune/study_run/interrupts.hpp"
 
 namespace hpo::tune {
