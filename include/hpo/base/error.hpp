@@ -27,6 +27,7 @@ enum class Errc {
     no_device,          ///< no device that satisfies the request
     plugin,             ///< a trainer plugin that is missing, foreign or broken
     breaker,            ///< a run that its breaker ended, because trials failed in the same way again and again
+    program_failed,     ///< a program that was to be looked at failed by itself
     interrupted,        ///< the user asked to stop
 };
 
@@ -44,6 +45,7 @@ enum class Errc {
         case Errc::no_device: return 4;
         case Errc::breaker: return 5;
         case Errc::plugin: return 6;
+        case Errc::program_failed: return 7;
         case Errc::interrupted: return 130;
     }
     return 2;

@@ -4,6 +4,8 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 
+#include <memory>
+
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/brief_json.hpp"
 #include "analyze/shown/log.hpp"
@@ -11,6 +13,7 @@
 #include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "support/json.hpp"
+#include "support/options.hpp"
 #include "support/text.hpp"
 
 namespace hpo::analyze {
@@ -18,6 +21,10 @@ namespace hpo::analyze {
 using namespace hpo::tools;
 
 namespace {
+
+struct BestOptions {
+    std::size_t top = 1;
+};
 
 /// The attempt that gave the trial's value; null for a trial that another program ran.
 Json ran_json(const hpo::Trial& trial) {
@@ -46,8 +53,6 @@ void print_others(const Page& page, const std::vector<const hpo::Trial*>& others
     }
     page.paragraph(text + ".");
 }
-
-}  // namespace
 
 void best(const Query& query, const BestOptions& options) {
     const StudyData data = read_study(query);
@@ -118,6 +123,19 @@ void best(const Query& query, const BestOptions& options) {
     }
     table.print(page, 2);
     print_others(page, others, objectives, any_doubtful);
+}
+
+}  // namespace
+
+void add_best(tools::CommandLine& line, Query& query) {
+    auto* command = line.add("best", "the best feasible trial, or the Pareto front of several objectives");
+    auto options = std::make_shared<BestOptions>();
+    command->add_option("--top", options->top, "the best N")->check(tools::at_least(1))->capture_default_str();
+    add_log_option(command, query);
+    line.on(command, [&query, options] {
+        best(query, *options);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/comparable.hpp"
@@ -17,6 +18,11 @@ namespace hpo::analyze {
 using namespace hpo::tools;
 
 namespace {
+
+struct CompareOptions {
+    std::vector<std::string> studies;  ///< by name; empty: all of the store
+    std::int64_t from = 0;             ///< number of the first trial that counts
+};
 
 /// What is set side by side for one study. Figures that its program did not keep are absent: others than ours know no attempts.
 struct Column {
@@ -237,8 +243,6 @@ std::vector<StudyData> read_named(const Query& query, const CompareOptions& opti
     return found;
 }
 
-}  // namespace
-
 void compare(const Query& query, const CompareOptions& options) {
     std::vector<StudyData> studies = read_named(query, options);
     require_comparable(query.store, studies, known_studies(query));
@@ -260,6 +264,21 @@ void compare(const Query& query, const CompareOptions& options) {
                  (options.from > 0 ? ", trials from number " + std::to_string(options.from) + " on" : ""));
     print_text(page, all);
     for (const std::string& note : notes) page.paragraph("  Note: " + note, 8);
+}
+
+}  // namespace
+
+void add_compare(tools::CommandLine& line, Query& query) {
+    auto* command = line.add("compare", "studies of one store side by side: trials, failures, time, best value, memory");
+    auto options = std::make_shared<CompareOptions>();
+    command->add_option("STUDY", options->studies, "names of studies (default: all of the store)");
+    command->add_option("--from", options->from, "count only trials from this number on")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
+        ->capture_default_str();
+    line.on(command, [&query, options] {
+        compare(query, *options);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

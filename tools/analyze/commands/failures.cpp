@@ -19,6 +19,8 @@ namespace hpo::analyze {
 
 using namespace hpo::tools;
 
+namespace {
+
 void failures(const Query& query) {
     if (asks_for_overview(query)) return print_overview(query, Overview::failures);
     const StudyData data = read_study(query);
@@ -71,6 +73,18 @@ void failures(const Query& query) {
     print_rungs(page, rung_lines(data.trials));
     print_silent(page, silent, Objectives{data.study});
     print_log_match(page, query.logs, log);
+}
+
+}  // namespace
+
+void add_failures(tools::CommandLine& line, Query& query) {
+    auto* command = line.add(
+        "failures", "what failed and why, and what is stored about trials without a message; of several studies, which to look at");
+    add_log_option(command, query);
+    line.on(command, [&query] {
+        query.has_logs_alone() ? log_alone(query, Overview::failures) : failures(query);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

@@ -124,6 +124,11 @@ void print_messages(const Page& page, const std::vector<Message>& messages) {
 
 }  // namespace
 
+void add_log_option(CLI::App* command, Query& query) {
+    command->add_option("--log", query.logs, "the log of the program that ran the study: why trials failed (repeatable)")
+        ->allow_extra_args(false);
+}
+
 void log_alone(const Query& query, Overview of) {
     LogFailures failures;
     for (const std::string& path : query.logs) add(failures, read_log(path, {}));

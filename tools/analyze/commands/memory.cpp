@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <system_error>
 
@@ -12,6 +13,7 @@
 #include "hpo/base/error.hpp"
 #include "support/json.hpp"
 #include "support/law_json.hpp"
+#include "support/options.hpp"
 #include "support/text.hpp"
 
 namespace hpo::analyze {
@@ -19,6 +21,11 @@ namespace hpo::analyze {
 using namespace hpo::tools;
 
 namespace {
+
+struct MemoryOptions {
+    std::optional<std::string> limit;  ///< "20GiB" or "90%"
+    std::size_t top = 10;              ///< rows of a list
+};
 
 using hpo::analysis::CalibrationRow;
 using hpo::analysis::MemoryReport;
@@ -246,8 +253,6 @@ void print_safe(const Page& page, const MemoryReport& report) {
     }
 }
 
-}  // namespace
-
 void memory(const Query& query, const MemoryOptions& options) {
     const auto limit = options.limit ? parse_limit(*options.limit) : hpo::analysis::MemoryLimit{};
     const StudyData data = read_study_without_reports(query);
@@ -279,6 +284,19 @@ void memory(const Query& query, const MemoryOptions& options) {
     }
     print_rungs(page, memory_rung_lines(data.trials));
     print_safe(page, report);
+}
+
+}  // namespace
+
+void add_memory(tools::CommandLine& line, Query& query) {
+    auto* command = line.add("memory", "what trials used of the device, and how well that was predicted");
+    auto options = std::make_shared<MemoryOptions>();
+    command->add_option("--limit", options->limit, "list trials above it: a size such as 20GiB, or a share of the device such as 90%");
+    command->add_option("--top", options->top, "rows of each list")->check(tools::at_least(1))->capture_default_str();
+    line.on(command, [&query, options] {
+        memory(query, *options);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

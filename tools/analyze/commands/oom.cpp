@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "analyze/commands/commands.hpp"
@@ -26,6 +27,10 @@ namespace hpo::analyze {
 using namespace hpo::tools;
 
 namespace {
+
+struct OomOptions {
+    bool all_cases = false;  ///< every case with its evidence, not only a sample
+};
 
 using hpo::analysis::OomCase;
 using hpo::analysis::OomReport;
@@ -288,8 +293,6 @@ void print_prediction(const Page& page, const OomReport& report) {
         page.line("  None were made.");
 }
 
-}  // namespace
-
 void oom(const Query& query, const OomOptions& options) {
     if (!options.all_cases && asks_for_overview(query)) return print_overview(query, Overview::oom);
     const StudyData data = read_study_in_brief(query);
@@ -359,6 +362,20 @@ void oom(const Query& query, const OomOptions& options) {
         page.line(end == 0 ? std::string{} : "  " + std::string{rest.substr(0, end)});
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
+}
+
+}  // namespace
+
+void add_oom(tools::CommandLine& line, Query& query) {
+    auto* command = line.add(
+        "oom", "why trials ran out of memory, where, what would have fitted, and the rule for it; of several studies, which to look at");
+    auto options = std::make_shared<OomOptions>();
+    command->add_flag("--cases", options->all_cases, "every case with its evidence");
+    add_log_option(command, query);
+    line.on(command, [&query, options] {
+        query.has_logs_alone() ? log_alone(query, Overview::oom) : oom(query, *options);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

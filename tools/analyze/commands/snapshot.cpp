@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/base/new_file.hpp"
 #include "support/json.hpp"
+#include "support/options.hpp"
 #include "support/text.hpp"
 
 namespace hpo::analyze {
@@ -308,8 +310,6 @@ void draw(const SnapshotReport& report, const SnapshotOptions& options) {
     }
 }
 
-}  // namespace
-
 void snapshot(const Query& query, const SnapshotOptions& options) {
     if (query.json && !options.csv.empty()) throw hpo::Error{hpo::Errc::usage, "--json and --csv: only one of them at a time"};
     const SnapshotReport report = snapshot_report(options);
@@ -330,6 +330,39 @@ void snapshot(const Query& query, const SnapshotOptions& options) {
     print_holders(page, report, options);
     print_steps(page, report);
     print_what_ifs(page, report);
+}
+
+}  // namespace
+
+void add_snapshot(tools::CommandLine& line, Query& query) {
+    auto* command = line.add("snapshot", "a memory snapshot that PyTorch wrote: who holds the peak, and which settings would help");
+    auto options = std::make_shared<SnapshotOptions>();
+    command->add_option("FILE", options->file, "what torch.cuda.memory._dump_snapshot() wrote")->required();
+    command->add_option("--device", options->device, "its number (default: the one that ran out of memory, or took most)")
+        ->check(tools::at_least(0));
+    command->add_option("--device-memory", options->device_memory, "would it fit? a size such as 24GiB that the allocator may take");
+    command->add_option("--allocator", options->allocator, "settings of your own, as PYTORCH_CUDA_ALLOC_CONF takes them (repeatable)")
+        ->allow_extra_args(false);
+    command->add_option("--libtorch", options->libtorch, "the version whose rules hold, such as 2.6 (default: the newest)");
+    command->add_option("--top", options->top, "rows of a list")->check(tools::at_least(1))->capture_default_str();
+    command->add_option("--frames", options->frames, "own: the innermost line of your code; all: whole stacks")
+        ->check(CLI::IsMember({"own", "all"}))
+        ->capture_default_str();
+    command->add_option("--csv", options->csv, "one table as CSV: settings, holders, steps or timeline")
+        ->check(CLI::IsMember({"settings", "holders", "steps", "timeline"}));
+    auto* drawing = command->add_option("--svg", options->svg, "draw the live blocks over the events into this file");
+    command->add_option("--colour", options->colour, "what the picture's colours show: kind or line (default: kind, if it is known)")
+        ->check(CLI::IsMember({"kind", "line"}))
+        ->needs(drawing);
+    command->footer("With --json: one JSON document instead of text. Examples and exit status: hpo-analyze --help");
+    line.on(command, [&line, &query, options] {
+        for (const char* name : {"--store", "--study"}) {
+            if (line.app().count(name) > 0)
+                throw Error{Errc::usage, std::string{name} + ": a snapshot is a file of its own, without a study"};
+        }
+        snapshot(query, *options);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

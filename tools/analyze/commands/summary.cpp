@@ -183,8 +183,6 @@ hpo::analysis::Summary summarised(StudyData& data, const hpo::analysis::LogMatch
     return summary;
 }
 
-}  // namespace
-
 void summary(const Query& query) {
     std::vector<StudyData> all = read_studies_in_brief(query);
     if (query.json && (!query.study.empty() || all.size() == 1)) {
@@ -215,6 +213,17 @@ void summary(const Query& query) {
     }
     if (query.json) return print(list);
     if (all.size() > 1) print_log_totals(page, query.logs, logs);
+}
+
+}  // namespace
+
+void add_summary(tools::CommandLine& line, Query& query) {
+    auto* command = line.add("summary", "states, best value, time and failures of a study, or of every study");
+    add_log_option(command, query);
+    line.on(command, [&query] {
+        query.has_logs_alone() ? log_alone(query, Overview::failures) : summary(query);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/attempt_log.hpp"
@@ -22,6 +23,7 @@
 #include "hpo/store/retries.hpp"
 #include "support/json.hpp"
 #include "support/metric_text.hpp"
+#include "support/options.hpp"
 #include "support/text.hpp"
 
 namespace hpo::analyze {
@@ -269,8 +271,6 @@ const hpo::Trial& trial_of(const StudyData& data, std::int64_t number) {
     throw hpo::Error{hpo::Errc::unknown_name, "study '" + data.study.name + "': no trial " + std::to_string(number) + "; " + known};
 }
 
-}  // namespace
-
 void trial(const Query& query, std::int64_t number) {
     const StudyData data = read_study(query);
     const hpo::Trial& one = trial_of(data, number);
@@ -294,6 +294,19 @@ void trial(const Query& query, std::int64_t number) {
     if (!context.shows.empty()) page.paragraph("    shows      " + context.shows + ".", 15);
     print_attributes(page, one);
     print_log_match(page, query.logs, log);
+}
+
+}  // namespace
+
+void add_trial(tools::CommandLine& line, Query& query) {
+    auto* command = line.add("trial", "all that is known of one trial");
+    auto number = std::make_shared<std::int64_t>(-1);
+    command->add_option("NUMBER", *number, "the trial's number within its study")->required()->check(tools::at_least(0));
+    add_log_option(command, query);
+    line.on(command, [&query, number] {
+        trial(query, *number);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <memory>
 #include <string_view>
 
 #include "analyze/commands/commands.hpp"
@@ -11,11 +12,19 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "support/json.hpp"
+#include "support/options.hpp"
 #include "support/text.hpp"
 
 namespace hpo::analyze {
 
 using namespace hpo::tools;
+
+namespace {
+
+struct TrialsOptions {
+    std::string state;      ///< only trials in this state; empty: all
+    std::size_t limit = 0;  ///< the last so many; 0: all
+};
 
 void trials(const Query& query, const TrialsOptions& options) {
     static const std::vector<std::string> states{"running", "complete", "pruned", "failed", "interrupted", "waiting"};
@@ -86,6 +95,19 @@ void trials(const Query& query, const TrialsOptions& options) {
         table.row(std::move(row));
     }
     table.print(page);
+}
+
+}  // namespace
+
+void add_trials(tools::CommandLine& line, Query& query) {
+    auto* command = line.add("trials", "one line for each trial");
+    auto options = std::make_shared<TrialsOptions>();
+    command->add_option("--state", options->state, "only these: complete, pruned, failed, interrupted, running, waiting");
+    command->add_option("--last", options->limit, "only the last N; 0: all")->check(tools::at_least(0));
+    line.on(command, [&query, options] {
+        trials(query, *options);
+        return 0;
+    });
 }
 
 }  // namespace hpo::analyze

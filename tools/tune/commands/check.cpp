@@ -192,8 +192,8 @@ int check(const StudyArguments& arguments, bool as_json) {
 
 }  // namespace
 
-void add_check(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
+void add_check(tools::CommandLine& line) {
+    auto* command = line.add("check", "Check everything that can be checked without training");
     command->formatter(
         std::make_shared<UsageLines>(std::vector<std::string>{"[OPTIONS] SCRIPT", "[OPTIONS] -- python train.py [ARGUMENTS]"}));
     show_card_option(command);
@@ -209,8 +209,8 @@ void add_check(CLI::App& app, Actions& actions) {
         "says about its data.\nExit 0: no problems; 2: each problem on a line.");
     auto as_json = std::make_shared<bool>(false);
     command->add_flag("--json", *as_json, "as JSON, on stdout; the exit status is the same");
-    actions.on(command, [arguments, as_json, &actions] {
-        const std::vector<std::string>& behind = actions.behind_dashes();
+    line.on(command, [arguments, as_json, &line] {
+        const std::vector<std::string>& behind = line.behind_dashes();
         if (arguments->script.empty() == behind.empty())
             throw Error{Errc::usage, "command line: expected either SCRIPT or -- PROGRAM ARGUMENTS"};
         if (arguments->script.ends_with(".py"))

@@ -84,8 +84,8 @@ int check_plugin(CheckPluginOptions options) {
 
 }  // namespace
 
-void add_check_plugin(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("check-plugin", "Check that a trainer plugin keeps the contract of trainers");
+void add_check_plugin(tools::CommandLine& line) {
+    auto* command = line.add("check-plugin", "Check that a trainer plugin keeps the contract of trainers");
     auto options = std::make_shared<CheckPluginOptions>();
     command->add_option("NAME", options->name, "the plugin's name, or its file libhpo_trainer_NAME.so")->required();
     command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)")
@@ -104,7 +104,7 @@ void add_check_plugin(CLI::App& app, Actions& actions) {
         "with 2 epochs.\n"
         "Exit 0: it keeps the contract; 1: each problem on a line; 2: a wrong --fix, or a parameter without a value; 6: it cannot be "
         "loaded.");
-    actions.on(command, [options] { return check_plugin(*options); });
+    line.on(command, [options] { return check_plugin(*options); });
 }
 
 }  // namespace hpo::tune

@@ -2,37 +2,12 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <functional>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "support/command_line.hpp"
+
 namespace hpo::tune {
-
-/// What each subcommand does once the command line is parsed; the result is the exit code.
-class Actions {
-public:
-    /// `words` are those of the command line, without the program.
-    Actions(std::vector<std::string> words, std::vector<std::string> behind_dashes)
-        : words_{std::move(words)}, behind_dashes_{std::move(behind_dashes)} {}
-    /// Of `run` and `check`: the words behind "--".
-    [[nodiscard]] const std::vector<std::string>& behind_dashes() const noexcept { return behind_dashes_; }
-    [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
-    void on(CLI::App* command, std::function<int()> action) { actions_.emplace_back(command, std::move(action)); }
-    [[nodiscard]] int run() const {
-        for (const auto& [command, action] : actions_) {
-            if (command->parsed()) return action();
-        }
-        return 2;
-    }
-
-private:
-    std::vector<std::string> words_, behind_dashes_;
-    std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
-};
 
 /// @name A card that is not there (card_option.cpp)
 /// @{
@@ -53,21 +28,21 @@ inline constexpr const char* exit_codes =
 [[nodiscard]] const std::vector<std::string>& words_of_run();
 
 // One file for each subcommand.
-void add_run(CLI::App& app, Actions& actions);
-void add_try(CLI::App& app, Actions& actions);
-void add_evaluate(CLI::App& app, Actions& actions);
-void add_check(CLI::App& app, Actions& actions);
-void add_space(CLI::App& app, Actions& actions);
-void add_trace(CLI::App& app, Actions& actions);
-void add_estimate(CLI::App& app, Actions& actions);
-void add_serve(CLI::App& app, Actions& actions);
-void add_retry(CLI::App& app, Actions& actions);
-void add_policies(CLI::App& app, Actions& actions);
-void add_doctor(CLI::App& app, Actions& actions);
-void add_init(CLI::App& app, Actions& actions);
-void add_new_plugin(CLI::App& app, Actions& actions);
-void add_check_plugin(CLI::App& app, Actions& actions);
-void add_install_service(CLI::App& app, Actions& actions);
+void add_run(tools::CommandLine& line);
+void add_try(tools::CommandLine& line);
+void add_evaluate(tools::CommandLine& line);
+void add_check(tools::CommandLine& line);
+void add_space(tools::CommandLine& line);
+void add_trace(tools::CommandLine& line);
+void add_estimate(tools::CommandLine& line);
+void add_serve(tools::CommandLine& line);
+void add_retry(tools::CommandLine& line);
+void add_policies(tools::CommandLine& line);
+void add_doctor(tools::CommandLine& line);
+void add_init(tools::CommandLine& line);
+void add_new_plugin(tools::CommandLine& line);
+void add_check_plugin(tools::CommandLine& line);
+void add_install_service(tools::CommandLine& line);
 
 /// `hpo-tune estimate OPTIONS -- PROGRAM ARGUMENTS`. Returns the exit code.
 int estimate_program(std::vector<std::string> own, std::vector<std::string> program);

@@ -124,7 +124,7 @@ Finding store(const std::string& address) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Actions& actions) {
+void add_doctor(tools::CommandLine& line) {
     struct Options {
         std::vector<std::string> plugin_dirs;
         std::string plugin_timeout = "60s";
@@ -134,7 +134,7 @@ void add_doctor(CLI::App& app, Actions& actions) {
         bool as_json = false;
     };
     auto options = std::make_shared<Options>();
-    auto* command = app.add_subcommand("doctor", "Check this machine: LibTorch, BLAS, driver, devices, trainers, store");
+    auto* command = line.add("doctor", "Check this machine: LibTorch, BLAS, driver, devices, trainers, store");
     show_card_option(command);
     command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)")->allow_extra_args(false);
     command->add_option("--plugin-timeout", options->plugin_timeout, "how long each trainer plugin may take to load")
@@ -149,7 +149,7 @@ void add_doctor(CLI::App& app, Actions& actions) {
         ->type_name("NAME")
         ->needs("--device");
     command->add_flag("--json", options->as_json, "as JSON");
-    actions.on(command, [options] {
+    line.on(command, [options] {
         const auto plugin_timeout = require_timeout("--plugin-timeout", options->plugin_timeout);
         std::vector<Finding> findings;
         worker::WorkerDescription described;

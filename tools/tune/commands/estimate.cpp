@@ -399,8 +399,8 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
 
 }  // namespace
 
-void add_estimate(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("estimate", "Predict the peak of a configuration, or which part of a space fits a device");
+void add_estimate(tools::CommandLine& line) {
+    auto* command = line.add("estimate", "Predict the peak of a configuration, or which part of a space fits a device");
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<EstimateOptions>();
@@ -430,7 +430,7 @@ void add_estimate(CLI::App& app, Actions& actions) {
         "trained, and the device need not exist:\n"
         "  hpo-tune estimate study.lua --device cuda --device-memory 23.56GiB --fix tok.max_length=256 --per train.batch_size\n" +
         std::string{exit_codes});
-    actions.on(command, [arguments, options] { return estimate(*arguments, *options); });
+    line.on(command, [arguments, options] { return estimate(*arguments, *options); });
 }
 
 }  // namespace hpo::tune

@@ -85,7 +85,7 @@ int ask_per(const ProgramOptions& options, const ProgramRun& run, const std::fil
         try {
             rows.push_back({value, ask_card(std::move(here), [&](const std::string& text) { say(which + text); }), ""});
         } catch (const Error& error) {
-            if (error.code() != Errc::check_failed) throw;
+            if (error.code() != Errc::check_failed && error.code() != Errc::program_failed) throw;
             rows.push_back({value, std::nullopt, error.what()});  // the other values may be known
         }
     }
@@ -170,7 +170,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     if (!options.snapshot.empty()) keep_snapshot(answer, options.snapshot);
     if (options.json) tools::print(program_json(answer));
     else print_program(tools::Page::standard_output(), answer, options.top);
-    return answer.furthest().failure().empty() ? 0 : program_failed_status;
+    return answer.furthest().failure().empty() ? 0 : exit_code(Errc::program_failed);
 }
 
 }  // namespace hpo::tune

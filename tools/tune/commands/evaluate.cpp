@@ -178,8 +178,8 @@ int evaluate(const EvaluateOptions& options) {
 
 }  // namespace
 
-void add_evaluate(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("evaluate", "Measure a saved model again, on its own data or on other data");
+void add_evaluate(tools::CommandLine& line) {
+    auto* command = line.add("evaluate", "Measure a saved model again, on its own data or on other data");
     auto options = std::make_shared<EvaluateOptions>();
     command->add_option("FOLDER", options->folder, "a saved model: hpo-tune run --save-best, hpo-tune try --save")->required();
     command->add_option("--set", options->set, "NAME=VALUE of the trainer, such as data=FILE (repeatable)");
@@ -198,7 +198,7 @@ void add_evaluate(CLI::App& app, Actions& actions) {
     command->footer(
         "The model keeps the parameters and options of its training, except those that --set changes.\nExit 0: measured; 1: it could not "
         "be; 2: no saved model.");
-    actions.on(command, [options] { return evaluate(*options); });
+    line.on(command, [options] { return evaluate(*options); });
 }
 
 }  // namespace hpo::tune

@@ -112,11 +112,11 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 }  // namespace
 
-void add_init(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("init", "Write a commented first script, NAME.lua");
+void add_init(tools::CommandLine& line) {
+    auto* command = line.add("init", "Write a commented first script, NAME.lua");
     auto name = std::make_shared<std::string>("first_study");
     command->add_option("NAME", *name, "name of the study and of the file")->capture_default_str();
-    actions.on(command, [name] {
+    line.on(command, [name] {
         const std::string stem = std::filesystem::path{*name}.stem().string();
         const bool plain = !stem.empty() && stem.front() != '-' && std::all_of(stem.begin(), stem.end(), [](char c) {
             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';

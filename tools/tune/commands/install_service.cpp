@@ -107,8 +107,8 @@ void say_next(const std::filesystem::path& file, bool system) {
 
 }  // namespace
 
-void add_install_service(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("install-service", "Write a systemd unit that runs a study, and goes on with it after a reboot");
+void add_install_service(tools::CommandLine& line) {
+    auto* command = line.add("install-service", "Write a systemd unit that runs a study, and goes on with it after a reboot");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<InstallOptions>();
     add_study_arguments(command, arguments, words_of_run());
@@ -120,7 +120,7 @@ void add_install_service(CLI::App& app, Actions& actions) {
         "The options of a study are those of hpo-tune run. The working folder and HPO_PLUGIN_PATH, LD_LIBRARY_PATH,\n"
         "CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER and PYTORCH_CUDA_ALLOC_CONF are kept as they are now.\n" +
         std::string{exit_codes});
-    actions.on(command, [arguments, options] {
+    line.on(command, [arguments, options] {
         const Settings settings{*arguments};
         static_cast<void>(settings.policies());  // what is wrong is better said now than in a journal
         for (const auto& value_check : value_checks(settings)) value_check();

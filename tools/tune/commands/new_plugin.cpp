@@ -85,15 +85,15 @@ int new_plugin(const std::string& given, bool plain) {
 
 }  // namespace
 
-void add_new_plugin(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("new-plugin", "Write a project of a trainer plugin that builds, with a study and a test");
+void add_new_plugin(tools::CommandLine& line) {
+    auto* command = line.add("new-plugin", "Write a project of a trainer plugin that builds, with a study and a test");
     auto name = std::make_shared<std::string>();
     auto plain = std::make_shared<bool>(false);
     command->add_option("NAME", *name, "name of the trainer, or a path to its new folder that ends in the name")->required();
     command->add_flag("--plain", *plain, "a trainer without LibTorch");
     command->footer("Nothing is overwritten. The project needs an installed hpo: cmake --install BUILD --prefix PREFIX.\n" +
                     std::string{exit_codes});
-    actions.on(command, [name, plain] { return new_plugin(*name, *plain); });
+    line.on(command, [name, plain] { return new_plugin(*name, *plain); });
 }
 
 }  // namespace hpo::tune

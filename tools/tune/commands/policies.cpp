@@ -93,7 +93,7 @@ void print_trainers(const worker::WorkerDescription& description) {
 
 }  // namespace
 
-void add_policies(CLI::App& app, Actions& actions) {
+void add_policies(tools::CommandLine& line) {
     struct Options {
         std::string kind;
         std::vector<std::string> plugin_dirs;
@@ -101,14 +101,14 @@ void add_policies(CLI::App& app, Actions& actions) {
         bool as_json = false;
     };
     auto options = std::make_shared<Options>();
-    auto* command = app.add_subcommand("policies", "List samplers, pruners, guards, recovery policies and trainers with their options");
+    auto* command = line.add("policies", "List samplers, pruners, guards, recovery policies and trainers with their options");
     command->add_option("KIND", options->kind, "sampler, pruner, guard, recovery or trainer (default: all)");
     command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)")->allow_extra_args(false);
     command->add_option("--plugin-timeout", options->plugin_timeout, "how long each trainer plugin may take to load")
         ->type_name("DURATION")
         ->capture_default_str();
     command->add_flag("--json", options->as_json, "as JSON");
-    actions.on(command, [options] {
+    line.on(command, [options] {
         static const std::vector<std::string> kinds{"sampler", "pruner", "guard", "recovery", "trainer"};
         const std::string& kind = options->kind;
         if (!kind.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())

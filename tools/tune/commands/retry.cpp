@@ -83,8 +83,8 @@ void print_retry_text(const RetryResult& result, const std::string& file, bool d
 
 }  // namespace
 
-void add_retry(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("retry", "End trials that a killed process left RUNNING, and let failed trials run again");
+void add_retry(tools::CommandLine& line) {
+    auto* command = line.add("retry", "End trials that a killed process left RUNNING, and let failed trials run again");
     auto options = std::make_shared<RetryOptions>();
     command->add_option("study", options->study, "the study; not needed if the store has only one");
     command->add_option("--store", options->store, "path or sqlite:/// address of a store of hpo's or of Optuna's")->capture_default_str();
@@ -102,7 +102,7 @@ void add_retry(CLI::App& app, Actions& actions) {
         "Waiting trials run when the study goes on: with hpo-tune run, which counts failed trials (so ask for more --trials), or\n"
         "with study.optimize of Optuna.\n" +
         std::string{exit_codes});
-    actions.on(command, [options] {
+    line.on(command, [options] {
         RetryRequest& request = options->request;
         if (!options->older_than.empty()) {
             request.older_than_seconds = parse_duration_seconds(options->older_than);

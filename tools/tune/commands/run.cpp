@@ -109,11 +109,12 @@ const std::vector<std::string>& words_of_run() {
     return words;
 }
 
-void add_run(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("run", "Run a study, or go on with it");
+void add_run(tools::CommandLine& line) {
+    auto* command = line.add("run", "Run a study, or go on with it");
     command->formatter(std::make_shared<UsageLines>(
         std::vector<std::string>{"[OPTIONS] SCRIPT", "[OPTIONS] FILE.py:NAME [-- ARGUMENTS]", "[OPTIONS] -- python train.py [ARGUMENTS]"}));
     show_card_option(command);
+    line.takes_value_after_equals("--save-best", "folder");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<RunOptions>();
     auto objective = std::make_shared<NamedObjective>();
@@ -168,8 +169,8 @@ void add_run(CLI::App& app, Actions& actions) {
         "  hpo-tune run --device-memory 20GiB --workers 2 -- python train.py --epochs 3\n"
         "Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.\n" +
         std::string{exit_codes});
-    actions.on(command, [command, arguments, options, objective, supervised, supervision, isolation, &actions] {
-        const std::vector<std::string>& behind = actions.behind_dashes();
+    line.on(command, [command, arguments, options, objective, supervised, supervision, isolation, &line] {
+        const std::vector<std::string>& behind = line.behind_dashes();
         const bool is_program = arguments->script.empty();
         if (is_program && behind.empty())
             throw Error{Errc::usage,
@@ -219,7 +220,7 @@ void add_run(CLI::App& app, Actions& actions) {
             if (command->count(of_supervisor) > 0 && !*supervised && !options->supervised.has_supervisor())
                 throw Error{Errc::usage, std::string{of_supervisor} + ": the run is not supervised; add --supervise"};
         }
-        if (*supervised) return supervise(*supervision, *arguments, *options, actions.words());
+        if (*supervised) return supervise(*supervision, *arguments, *options, line.words());
         if (options->supervised.has_supervisor()) return run_supervised(*arguments, *options);
         if (!options->rehearse) return StudyRun{*arguments, *options}.run();
         const RehearsalStore store{*arguments};

@@ -57,15 +57,15 @@ int serve(const std::string& store_wait) {
 
 }  // namespace
 
-void add_serve(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("serve", "Ask and tell for other programs: JSON lines on standard input and output");
+void add_serve(tools::CommandLine& line) {
+    auto* command = line.add("serve", "Ask and tell for other programs: JSON lines on standard input and output");
     auto store_wait = std::make_shared<std::string>(standard_wait);
     command->add_option("--store-wait", *store_wait, "how long a request waits for a store that is locked, or whose disk is full or fails")
         ->type_name("DURATION")
         ->default_str(standard_wait)
         ->check(not_empty("DURATION"));
     command->footer(std::string{protocol} + exit_codes);
-    actions.on(command, [store_wait] { return serve(*store_wait); });
+    line.on(command, [store_wait] { return serve(*store_wait); });
 }
 
 }  // namespace hpo::tune

@@ -129,15 +129,15 @@ int space(const StudyArguments& arguments, const SpaceOptions& options) {
 
 }  // namespace
 
-void add_space(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand(
-        "space", "Count the combinations of a study's space, per branch and in all, and those that its memory guard keeps");
+void add_space(tools::CommandLine& line) {
+    auto* command =
+        line.add("space", "Count the combinations of a study's space, per branch and in all, and those that its memory guard keeps");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<SpaceOptions>();
     add_study_arguments(command, arguments, {"guard", "device", "device-memory"});
     command->add_option("--by", options->by, "the categorical parameter to list by (default: the first that branches)")->type_name("NAME");
     command->add_flag("--json", options->json, "as JSON");
-    actions.on(command, [arguments, options] { return space(*arguments, *options); });
+    line.on(command, [arguments, options] { return space(*arguments, *options); });
 }
 
 }  // namespace hpo::tune

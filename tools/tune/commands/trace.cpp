@@ -239,8 +239,8 @@ int trace(const StudyArguments& arguments, const TraceOptions& options) {
 
 }  // namespace
 
-void add_trace(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("trace", "Show what takes the memory of one configuration, allocation by allocation");
+void add_trace(tools::CommandLine& line) {
+    auto* command = line.add("trace", "Show what takes the memory of one configuration, allocation by allocation");
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<TraceOptions>();
@@ -271,7 +271,7 @@ void add_trace(CLI::App& app, Actions& actions) {
         "configuration\n"
         "has none, real steps are recorded.\n" +
         std::string{exit_codes});
-    actions.on(command, [arguments, options] { return trace(*arguments, *options); });
+    line.on(command, [arguments, options] { return trace(*arguments, *options); });
 }
 
 }  // namespace hpo::tune

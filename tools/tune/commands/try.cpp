@@ -257,8 +257,8 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
 
 }  // namespace
 
-void add_try(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("try", "Run one trial in this process, for debugging a script or a plugin");
+void add_try(tools::CommandLine& line) {
+    auto* command = line.add("try", "Run one trial in this process, for debugging a script or a plugin");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<TryOptions>();
     add_study_arguments(command, arguments, {"store", "study", "device", "device-memory", "seed", "plugin-timeout"});
@@ -273,7 +273,7 @@ void add_try(CLI::App& app, Actions& actions) {
         "Parameters that are neither fixed nor taken from a stored trial are drawn at random (--seed).\nNothing is written to the "
         "store.\n" +
         std::string{exit_codes});
-    actions.on(command, [arguments, options] { return try_one(*arguments, *options); });
+    line.on(command, [arguments, options] { return try_one(*arguments, *options); });
 }
 
 }  // namespace hpo::tune

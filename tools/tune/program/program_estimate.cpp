@@ -34,7 +34,7 @@ namespace {
     const std::string ending = end.timed_out ? "it was ended by --time-limit" : "it ended with status " + std::to_string(end.status);
     const std::string text = "the program took nothing of the virtual card that was recorded: " + ending +
                              (end.last_words.empty() ? ", and printed nothing" : "; the last that it printed: " + end.last_words);
-    if (failed) throw ProgramFailed{text};
+    if (failed) throw Error{Errc::program_failed, text};
     throw Error{Errc::check_failed, text};
 }
 
@@ -158,7 +158,7 @@ ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
     ProgramEstimate estimate{.run = run, .end = std::move(end)};
     if (estimate.process().reserved_bytes == 0) {
         const std::string text = "the program took no memory of the virtual card: ";
-        if (!estimate.failure().empty()) throw ProgramFailed{text + estimate.unknown()};
+        if (!estimate.failure().empty()) throw Error{Errc::program_failed, text + estimate.unknown()};
         throw Error{Errc::check_failed, text + (estimate.unknown().empty() ? "it ended" : estimate.unknown())};
     }
     estimate.recording = allocator::open_recording(estimate.process().snapshot);

@@ -25,14 +25,6 @@ inline constexpr std::string_view attention_workspace = "cuDNN's workspace for a
 /// that is compiled for the same major version and no newer minor one, or PTX of no newer one. "sm_90a" is for 9.0 alone.
 [[nodiscard]] bool runs_on(int capability, const std::vector<std::string>& architectures);
 
-/// The program failed by itself before anything was known of it. The tool then ends with program_failed_status, as it does after an answer
-/// on a program that failed later (docs/errors.md).
-class ProgramFailed : public Error {
-public:
-    explicit ProgramFailed(const std::string& what) : Error{Errc::check_failed, what} {}
-};
-inline constexpr int program_failed_status = 7;
-
 /// What is known of a program after it ran on a virtual card. Memory in bytes.
 struct ProgramEstimate {
     /// The most that the program held until the end of a step, since the end of the one before.
