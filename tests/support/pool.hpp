@@ -8,10 +8,10 @@
 #include <fstream>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "hpo/worker/supervisor/pool.hpp"
+#include "support/eventually.hpp"
 
 namespace hpo::test {
 
@@ -67,9 +67,7 @@ struct Record final : ExecutorEvents {
 /// Waits until `done`, at most 120 s; false when it did not come to that.
 template <class F>
 bool wait_until(Executor& pool, Record& record, F&& done) {
-    const auto deadline = std::chrono::steady_clock::now() + 120s;
-    while (!done() && std::chrono::steady_clock::now() < deadline) pool.wait(record, 0.1);
-    return done();
+    return eventually(done, 120s, [&] { pool.wait(record, 0.1); });
 }
 
 /// Runs one job to its end.

@@ -30,6 +30,15 @@ namespace hpo::tests {
     return !fields.empty() && fields[0] != "Z" && fields[0] != "X";
 }
 
+/// True if the process ignores a signal.
+[[nodiscard]] inline bool ignores(pid_t pid, int signal) {
+    std::ifstream status{"/proc/" + std::to_string(pid) + "/status"};
+    for (std::string word, mask; status >> word;) {
+        if (word == "SigIgn:" && status >> mask) return (std::stoull(mask, nullptr, 16) >> (signal - 1) & 1U) != 0;
+    }
+    return false;
+}
+
 [[nodiscard]] inline pid_t parent_of(pid_t pid) {
     const auto fields = fields_of(pid);
     return fields.size() < 2 ? 0 : std::stoi(fields[1]);

@@ -9,7 +9,9 @@
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
 #include "support/pool.hpp"
+#include "support/processes.hpp"
 #include "support/sanitizer.hpp"
+#include "support/set_clock.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace hpo;
@@ -31,59 +33,95 @@ TEST_CASE("a job's value comes back from a worker, which stays for the next job"
     CHECK(std::isnan(run(pool, fault_job(3, "nan")).values.at(0)));
 }
 
-TEST_CASE("an attempt that takes too long, or whose worker says nothing, fails as a timeout, whatever the process does") {
+TEST_CASE("an attempt that takes too long fails as a timeout, whatever the process does") {
+    SetClock clock;
     worker::PoolConfig config = fault_config(2);
+    config.loop = clock.loop();
     config.attempt_time = 400ms;
     worker::Pool pool{config};
-    for (const char* fault : {"hang", "spin_ignoring_stop", "sigstop"}) {
+    for (const std::string fault : {"hang", "spin_ignoring_stop", "sigstop"}) {
         CAPTURE(fault);
-        const auto outcome = run(pool, fault_job(0, fault));
+        Record record;
+        pool.submit(fault_job(0, fault), record);
+        REQUIRE(clock.wait_until_started(pool, record, 0));
+        clock.pass(pool, record, 400ms);
+        CHECK(record.ended == 0);
+        clock.pass(pool, record, 1ms);
+        if (fault != "hang") {  // it does not obey
+            clock.pass(pool, record, config.stop_grace);
+            clock.pass(pool, record, config.kill_grace);
+        }
+        REQUIRE(clock.wait_until(pool, record, [&] { return record.ended > 0; }));
+        const AttemptOutcome& outcome = record.ends.at(0).at(0);
         CHECK(outcome.kind == OutcomeKind::failed);
         REQUIRE(outcome.failure);
         CHECK(to_text(outcome.failure->kind) == to_text(FailureKind::timeout));
         CHECK(outcome.failure->message == "it took longer than the 0.4 s that an attempt may take");
     }
-    config.attempt_time.reset();
+}
+
+TEST_CASE("an attempt whose worker says nothing for too long fails as a timeout") {
+    SetClock clock;
+    worker::PoolConfig config = fault_config(2);
+    config.loop = clock.loop();
     config.silence_time = 400ms;
-    worker::Pool listening{config};
-    for (const char* fault : {"hang", "sigstop"}) {
+    worker::Pool pool{config};
+    for (const std::string fault : {"hang", "sigstop"}) {
         CAPTURE(fault);
-        const auto outcome = run(listening, fault_job(0, fault));
+        const bool is_stopped = fault == "sigstop";
+        Record record;
+        pool.submit(fault_job(0, fault), record);
+        REQUIRE(clock.wait_until_started(pool, record, 0));
+        if (is_stopped) REQUIRE(eventually([&] { return process_state(record.pids.at(0))->state == 'T'; }));
+        clock.pass(pool, record, 400ms);
+        CHECK(record.ended == 0);
+        clock.pass(pool, record, 1ms);
+        REQUIRE(clock.wait_until(pool, record, [&] { return record.ended > 0; }));
+        const AttemptOutcome& outcome = record.ends.at(0).at(0);
         REQUIRE(outcome.failure);
         CHECK(to_text(outcome.failure->kind) == to_text(FailureKind::timeout));
-        const std::string stopped = fault == std::string_view{"sigstop"} ? "; a signal had stopped it" : "";
-        CHECK(outcome.failure->message == "its worker said nothing for 0.4 s" + stopped);
+        CHECK(outcome.failure->message ==
+              std::string{"its worker said nothing for 0.4 s"} + (is_stopped ? "; a signal had stopped it" : ""));
     }
 }
 
 TEST_CASE("time in which nobody looked at the workers counts for no attempt: the process was stopped, or waited") {
+    SetClock clock;
     worker::PoolConfig config = fault_config();
+    config.loop = clock.loop();
     config.attempt_time = 5s;
     config.silence_time = 5s;
     worker::Pool pool{config};
     Record record;
-    pool.submit(with(fault_job(0, "slow"), "seconds", 7), record);
-    std::this_thread::sleep_for(6s);
-    REQUIRE(wait_until(pool, record, [&] { return record.ended > 0; }));
-    CHECK(record.ends.at(0).at(0).kind == OutcomeKind::complete);
+    pool.submit(fault_job(0, "hang"), record);
+    REQUIRE(clock.wait_until_started(pool, record, 0));
+    clock.advance(6s);
+    pool.wait(record, 0);
+    clock.pass(pool, record, 4s);
+    CHECK(record.ended == 0);
+    pool.interrupt();
+    REQUIRE(clock.wait_until(pool, record, [&] { return record.ended > 0; }));
+    CHECK(record.ends.at(0).at(0).kind == OutcomeKind::interrupted);
 }
 
-TEST_CASE("a wait that is longer than the limits is excused, and a worker that is silent after it is still ended for its silence") {
+TEST_CASE("a worker that is silent after a time in which nobody looked is still ended for its silence") {
+    SetClock clock;
     worker::PoolConfig config = fault_config();
+    config.loop = clock.loop();
     config.attempt_time = 1500ms;
     config.silence_time = 1s;
     worker::Pool pool{config};
     Record record;
-    pool.submit(with(fault_job(0, "slow"), "seconds", 1), record);
-    std::this_thread::sleep_for(1600ms);
-    REQUIRE(wait_until(pool, record, [&] { return record.ended > 0; }));
-    CHECK(record.ends.at(0).at(0).kind == OutcomeKind::complete);
-
-    pool.submit(fault_job(1, "spin_ignoring_stop"), record);
-    std::this_thread::sleep_for(1600ms);
-    REQUIRE(wait_until(pool, record, [&] { return record.ended > 1; }));
-    REQUIRE(record.ends.at(1).at(0).failure);
-    CHECK_THAT(record.ends.at(1).at(0).failure->message, Catch::Contains("said nothing for 1 s"));
+    pool.submit(fault_job(0, "spin_ignoring_stop"), record);
+    REQUIRE(clock.wait_until_started(pool, record, 0));
+    clock.advance(1600ms);
+    pool.wait(record, 0);
+    clock.pass(pool, record, 1s);
+    CHECK(record.ended == 0);
+    clock.pass(pool, record, 1ms);
+    REQUIRE(clock.wait_until(pool, record, [&] { return record.ended > 0; }));
+    REQUIRE(record.ends.at(0).at(0).failure);
+    CHECK_THAT(record.ends.at(0).at(0).failure->message, Catch::Contains("said nothing for 1 s"));
 }
 
 TEST_CASE("every fault costs its attempt and nothing else") {
@@ -193,63 +231,75 @@ TEST_CASE("the last report says so, across a plugin's border, and only of the at
 }
 
 TEST_CASE("a trainer that does not stop when asked is killed, and the attempt counts as stopped") {
-    for (const char* fault : {"spin_ignoring_stop", "ignore_sigterm"}) {
+    SetClock clock;
+    auto config = fault_config();
+    config.loop = clock.loop();
+    for (const std::string fault : {"spin_ignoring_stop", "ignore_sigterm"}) {
         CAPTURE(fault);
-        worker::Pool pool{fault_config()};
+        worker::Pool pool{config};
         Record record;
         record.stop_at_step = 0;
         pool.submit(with(fault_job(0, fault), "steps", 1), record);
         // The report is answered by a stop, which the trainer obeys; so ask one that no longer reports.
-        REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+        REQUIRE(clock.wait_until(pool, record, [&] { return record.ended == 1; }));
         CHECK(record.ends[0][0].kind == OutcomeKind::stopped);
 
         Record spinning;
         pool.submit(fault_job(1, fault), spinning);
-        REQUIRE(wait_until(pool, spinning, [&] { return spinning.pids.contains(1); }));
-        std::this_thread::sleep_for(200ms);
-        const auto begin = std::chrono::steady_clock::now();
+        REQUIRE(clock.wait_until_started(pool, spinning, 1));
+        const std::int64_t pid = spinning.pids.at(1);
+        const bool ignores_sigterm = fault == "ignore_sigterm";
+        if (ignores_sigterm) REQUIRE(eventually([&] { return hpo::tests::ignores(static_cast<pid_t>(pid), SIGTERM); }));
         pool.interrupt();
-        REQUIRE(wait_until(pool, spinning, [&] { return spinning.ended == 1; }));
-        CHECK(std::chrono::steady_clock::now() - begin < 20s);
+        clock.pass(pool, spinning, config.stop_grace);
+        if (ignores_sigterm) {
+            clock.pass(pool, spinning, config.kill_grace - 1ms);
+            CHECK(lives(pid));
+            clock.pass(pool, spinning, 1ms);
+        }
+        REQUIRE(clock.wait_until(pool, spinning, [&] { return spinning.ended == 1; }));
         CHECK(spinning.ends[1][0].kind == OutcomeKind::interrupted);
-        CHECK_FALSE(lives(spinning.pids[1]));
-        CHECK(run(pool, fault_job(2)).kind == OutcomeKind::complete);
+        CHECK_FALSE(lives(pid));
+        CHECK(clock.run(pool, fault_job(2)).kind == OutcomeKind::complete);
     }
 }
 
 TEST_CASE("a worker whose end crossed the signal to it gets no further attempt") {
+    SetClock clock;
     auto config = fault_config();
-    config.kill_grace = 20s;
+    config.loop = clock.loop();
     worker::Pool pool{config};
     Record record;
     pool.submit(fault_job(0, "end_at_sigterm"), record);
     // Until then the trainer would obey the stop itself, and no signal would be sent.
-    REQUIRE(wait_until(pool, record, [&] { return record.marks.contains(0); }));
-    const auto begin = std::chrono::steady_clock::now();
+    REQUIRE(clock.wait_until(pool, record, [&] { return record.marks.contains(0); }));
     pool.interrupt();
-    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
-    CHECK(std::chrono::steady_clock::now() - begin >= config.stop_grace);
+    clock.pass(pool, record, config.stop_grace - 1ms);
+    CHECK(record.ended == 0);
+    clock.pass(pool, record, 1ms);
+    REQUIRE(clock.wait_until(pool, record, [&] { return record.ended == 1; }));
     CHECK(record.ends[0][0].kind == OutcomeKind::interrupted);
-    const auto next = run(pool, fault_job(1));
+    const auto next = clock.run(pool, fault_job(1));
     CHECK(next.kind == OutcomeKind::complete);
     CHECK(next.worker_pid != record.pids[0]);
 }
 
 TEST_CASE("a worker that obeyed in time is not signalled by a supervisor that looks late") {
-    worker::Pool pool{fault_config()};
+    SetClock clock;
+    auto config = fault_config();
+    config.loop = clock.loop();
+    worker::Pool pool{config};
     Record record;
     pool.submit(fault_job(0, "hang"), record);
-    REQUIRE(wait_until(pool, record, [&] { return record.pids.contains(0); }));
+    REQUIRE(clock.wait_until_started(pool, record, 0));
     const std::string threads = "/proc/" + std::to_string(record.pids[0]) + "/task";
     const auto busy = entries(threads.c_str());
     pool.interrupt();
     // The pool looks when the attempt's thread is gone, so that its end lies there, and when the time until SIGTERM is over.
-    const auto late = std::chrono::steady_clock::now() + 2 * fault_config().stop_grace;
-    const auto deadline = late + 60s;
-    while (entries(threads.c_str()) == busy && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
-    std::this_thread::sleep_until(late);
-    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
-    const auto next = run(pool, fault_job(1));
+    REQUIRE(eventually([&] { return entries(threads.c_str()) < busy; }));
+    clock.advance(2 * config.stop_grace);
+    REQUIRE(clock.wait_until(pool, record, [&] { return record.ended == 1; }));
+    const auto next = clock.run(pool, fault_job(1));
     CHECK(next.kind == OutcomeKind::complete);
     CHECK(next.worker_pid == record.pids[0]);
 }
@@ -403,8 +453,9 @@ TEST_CASE("a profile is measured outside the device's budget, however small that
 }
 
 TEST_CASE("profile and check are answered by an idle worker, by a question worker while all are busy, and not for ever") {
+    SetClock clock;
     auto config = fault_config();
-    config.profile_timeout = 5000ms;
+    config.loop = clock.loop();
     worker::Pool pool{config};
     ParamSet params = fault_job(0).params;
     REQUIRE(pool.profile(params, {}));
@@ -415,30 +466,32 @@ TEST_CASE("profile and check are answered by an idle worker, by a question worke
 
     Record record;
     pool.submit(fault_job(0, "hang"), record);
-    REQUIRE(wait_until(pool, record, [&] { return record.pids.contains(0); }));
+    REQUIRE(clock.wait_until_started(pool, record, 0));
     CHECK(pool.profile(params, {})->weight_bytes == 8);
     pool.interrupt();
-    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+    REQUIRE(clock.wait_until(pool, record, [&] { return record.ended == 1; }));
 
     params.set("unheard_of", FloatDistribution{0, 1}, 0);
     CHECK_FALSE(pool.profile(params, {}));
     REQUIRE(pool.check(params, {}).problems.size() == 1);
     CHECK_THAT(pool.check(params, {}).problems[0].what, Catch::Contains("unheard_of"));
 
-    const auto begin = std::chrono::steady_clock::now();
-    CHECK_FALSE(pool.profile(with(fault_job(0), "profile_seconds", 60).params, {}));
-    CHECK(std::chrono::steady_clock::now() - begin < 20s);
-    CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+    clock.advance_in_next_wait(config.profile_timeout);
+    CHECK_FALSE(pool.profile(with(fault_job(0), "profile_seconds", 600).params, {}));
+    CHECK(clock.run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
 
 TEST_CASE("a check that hangs or crashes is an error that names the trainer, and the pool goes on") {
-    auto config = fault_config();
-    config.check_timeout = 500ms;
     {
+        SetClock clock;
+        auto config = fault_config();
+        config.loop = clock.loop();
+        config.check_timeout = 500ms;
         worker::Pool pool{config};
+        clock.advance_in_next_wait(config.check_timeout);
         CHECK_THROWS_WITH(pool.check(fault_job(0, "hang_in_check").params, {}), "trainer fault: check: no answer within 0.5 s");
         CHECK(children().empty());
-        CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+        CHECK(clock.run(pool, fault_job(1)).kind == OutcomeKind::complete);
     }
     worker::Pool pool{fault_config()};
     CHECK_THROWS_WITH(pool.check(fault_job(0, "segv_in_check").params, {}),
@@ -447,27 +500,36 @@ TEST_CASE("a check that hangs or crashes is an error that names the trainer, and
 }
 
 TEST_CASE("a profile that hangs is noted, and given up after the second time in a row") {
+    SetClock clock;
     auto config = fault_config();
+    config.loop = clock.loop();
     config.profile_timeout = 2000ms;
     std::vector<std::string> notes;
     config.note = [&](const std::string& text) { notes.push_back(text); };
     worker::Pool pool{config};
     const ParamSet good = fault_job(0).params;
     const ParamSet bad = fault_job(0, "hang_in_profile").params;
-    CHECK_FALSE(pool.profile(bad, {}));
+    const auto hang = [&] {
+        clock.advance_in_next_wait(config.profile_timeout);
+        CHECK_FALSE(pool.profile(bad, {}));
+    };
+    hang();
     CHECK(notes == std::vector<std::string>{"trainer fault: profile: no answer within 2 s"});
-    CHECK(pool.check(good, {}).problems.empty());  // has the time that a new worker's start takes
     CHECK(pool.profile(good, {}));
-    for (int i = 0; i < 4; ++i) CHECK_FALSE(pool.profile(bad, {}));
+    hang();
+    hang();
+    CHECK_FALSE(pool.profile(bad, {}));
     CHECK_FALSE(pool.profile(good, {}));
     REQUIRE(notes.size() == 3);
     CHECK(notes[2] == "trainer fault: profile: no answer within 2 s; it is not asked any more, and memory is estimated without it");
-    CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+    CHECK(clock.run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
 
 TEST_CASE("a worker that does not come up costs its attempt, or the pool when it is the first") {
     const auto file = std::filesystem::temp_directory_path() / ("hpo_hang_test_" + std::to_string(::getpid()));
+    SetClock clock;
     auto config = fault_config(2);
+    config.loop = clock.loop();
     config.trainer = "hangs_in_constructor";
     config.plugin_folders = {HPO_BINARY_DIR "/tests/hanging_trainers"};
     worker::set_variable(config.environment, "HPO_TEST_HANG", file.string());
@@ -478,13 +540,16 @@ TEST_CASE("a worker that does not come up costs its attempt, or the pool when it
         Record record;
         pool.submit(Job{.trial = 0}, record);
         pool.submit(Job{.trial = 1}, record);
-        REQUIRE(wait_until(pool, record, [&] { return record.ended == 2; }));
+        REQUIRE(clock.wait_until(pool, record, [&] { return record.ended == 1; }));
+        clock.pass(pool, record, config.start_timeout);
+        REQUIRE(clock.wait_until(pool, record, [&] { return record.ended == 2; }));
         REQUIRE(record.ends[0][0].failure);
         CHECK(record.ends[0][0].failure->kind == FailureKind::trainer_error);  // it came up, and has no values to give
         REQUIRE(record.ends[1][0].failure);
         CHECK(record.ends[1][0].failure->kind == FailureKind::lost_worker);
         CHECK_THAT(record.ends[1][0].failure->message, Catch::Contains("trainer hangs_in_constructor: no word from its worker within 5 s"));
     }
+    clock.advance_in_next_wait(config.start_timeout);
     CHECK_THROWS_WITH(worker::Pool{config},
                       Catch::Contains("trainer hangs_in_constructor: no word from its worker within 5 s of its start"));
     CHECK(children().empty());

@@ -27,7 +27,7 @@ Failure explain_death(const Death& death) {
 
 AttemptOutcome outcome_of_death(const Running& running, const Death& death) {
     AttemptOutcome outcome;
-    outcome.seconds = running.watch.seconds();
+    outcome.seconds = death.seconds;
     if (running.interrupted) outcome.kind = OutcomeKind::interrupted;
     else if (!running.overdue.empty()) outcome.failure = Failure{.kind = FailureKind::timeout, .message = running.overdue};
     else if (running.stop_asked && death.was_signalled && death.complaint.empty())

@@ -33,7 +33,7 @@ Pool::Pool(PoolConfig config)
     }
     slots_[0].worker = start_worker(environment_of(ExecutionPlan{.device = config_.device}), 0);
     slots_[0].environment = environment_of(ExecutionPlan{.device = config_.device});
-    run_until(loop_, 2 * config_.start_timeout, [&] { return info_.has_value() || !slots_[0].worker; });
+    loop_->run_until(2 * config_.start_timeout, [&] { return info_.has_value() || !slots_[0].worker; });
     if (info_) return;
     dismiss_all();
     throw cannot_start(config_.trainer, latest_death_);
@@ -64,6 +64,7 @@ void Pool::submit(const Job& job, ExecutorEvents& events) {
     xids_.look(running_attempts());
     slot.running =
         Running{.trial = job.trial, .oom_kills_before = oom_kills(), .xids_before = xids_.now(), .most_seconds = job.most_seconds};
+    slot.running->began = slot.running->heard = loop_->now();
     slot.running->prunes_itself = job.prunes_itself;
     slot.worker->log().begin_attempt();
     if (job.saved_model.empty()) slot.worker->send(RunJob{trainer_job(job)});
@@ -71,16 +72,19 @@ void Pool::submit(const Job& job, ExecutorEvents& events) {
 }
 
 void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
-    loop_.restart();
-    loop_.poll();
-    excuse_pause(slots_, std::exchange(looked_, {}).seconds());
+    const auto excuse_since = [this](Moment expected) {
+        looked_ = loop_->now();
+        excuse_pause(slots_, looked_ - expected, looked_);
+    };
+    loop_->poll();
+    excuse_since(looked_);
     if (deliver(events)) return;
     end_overdue();
     dismiss_leaving();
-    const Stopwatch waited;
-    run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return shared_loop_->undelivered > 0; });
-    excuse_pause(slots_, waited.seconds() - timeout_seconds);  // this process may have been stopped meanwhile
-    looked_ = {};
+    const std::chrono::duration<double> timeout{timeout_seconds};
+    const Moment at_latest = loop_->now() + std::chrono::ceil<Moment::duration>(timeout);
+    loop_->run_until(timeout, [&] { return loop_->undelivered > 0; });
+    excuse_since(at_latest);  // this process may have been stopped meanwhile
     deliver(events);
 }
 
@@ -118,7 +122,7 @@ std::vector<DeviceFinding> Pool::measure() {
 std::shared_ptr<RemoteWorker> Pool::start_worker(Environment environment, std::size_t number) {
     const auto log =
         config_.log_folder.empty() ? std::filesystem::path{} : config_.log_folder / ("worker-" + std::to_string(number) + ".log");
-    auto worker = RemoteWorker::start(loop_, *this, worker_process(config_, std::move(environment)), log);
+    auto worker = RemoteWorker::start(*loop_, *this, worker_process(config_, std::move(environment)), log);
     worker->expect(config_.start_timeout, "trainer " + config_.trainer + ": no word from its worker within " +
                                               seconds_text(config_.start_timeout) +
                                               " of its start: the plugin's library, constructor or info() takes longer or hangs");
@@ -149,7 +153,7 @@ void Pool::dismiss(WorkerSlot& slot) {
 void Pool::await_release() {
     const std::vector<std::int64_t> gone = std::exchange(gone_, {});
     if (is_cpu(config_.device) || gone.empty()) return;
-    run_until(loop_, config_.release_timeout, [&] {
+    loop_->run_until(config_.release_timeout, [&] {
         const auto card = card_occupancy(config_);
         return !card ||
                std::ranges::none_of(card->processes, [&](const auto& each) { return std::ranges::find(gone, each.pid) != gone.end(); });
@@ -195,9 +199,8 @@ void Pool::ask_to_stop(WorkerSlot& slot) {
 }
 
 void Pool::end_overdue() {
-    const auto is_over = [](double seconds, const std::optional<std::chrono::milliseconds>& most) {
-        return most && seconds * 1000 > static_cast<double>(most->count());
-    };
+    const Moment now = loop_->now();
+    const auto is_over = [](Moment::duration time, const std::optional<std::chrono::milliseconds>& most) { return most && time > *most; };
     for (WorkerSlot& slot : slots_) {
         if (!slot.running || !slot.worker || !slot.running->overdue.empty()) continue;
         Running& running = *slot.running;
@@ -206,13 +209,13 @@ void Pool::end_overdue() {
             const std::chrono::milliseconds own{static_cast<std::int64_t>(*running.most_seconds * 1000)};
             most = most ? std::min(*most, own) : own;
         }
-        if (is_over(running.heard.seconds() - running.excused_silence, config_.silence_time)) {
+        if (is_over(now - running.heard - running.excused_silence, config_.silence_time)) {
             running.overdue = "its worker said nothing for " + seconds_text(*config_.silence_time);
             constexpr char stopped = 'T';
             if (const auto process = process_state(slot.worker->pid()); process && process->state == stopped)
                 running.overdue += "; a signal had stopped it";
             slot.worker->end(running.overdue);  // who does not speak does not listen either
-        } else if (is_over(running.watch.seconds() - running.excused_seconds, most)) {
+        } else if (is_over(now - running.began - running.excused_time, most)) {
             running.overdue = "it took longer than the " + seconds_text(*most) + " that an attempt may take";
             ask_to_stop(slot);
         }
@@ -246,8 +249,8 @@ void Pool::on_event(RemoteWorker& worker, Event event) {
     } else if (WorkerSlot* slot = slot_of(slots_, worker); slot && slot->running) {
         // Another program's memory is seen from outside, whether or not it says anything.
         if (!(info_ && info_->open_ended && std::holds_alternative<Measured>(event))) {
-            slot->running->heard = Stopwatch{};
-            slot->running->excused_silence = 0;
+            slot->running->heard = loop_->now();
+            slot->running->excused_silence = {};
         }
         if (auto worker_event = worker_event_of(slot->running->trial, worker.pid(), event)) tell_later(*std::move(worker_event));
         else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*slot, std::move(*ended));
@@ -282,6 +285,7 @@ void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     slot->attempts = 0;
     if (!running) return;
     slot->ended = true;
+    death.seconds = seconds_between(running->began, loop_->now());
     death.host_memory_was_short = oom_killed_since(running->oom_kills_before);
     AttemptOutcome outcome = outcome_of_death(*running, death);
     add_xids(outcome, *running, attempts);
@@ -308,7 +312,7 @@ bool Pool::deliver(ExecutorEvents& events) {
     while (!happened_.empty()) {
         WorkerEvent worker_event = std::move(happened_.front());
         happened_.pop_front();
-        --shared_loop_->undelivered;
+        --loop_->undelivered;
         if (std::holds_alternative<AttemptOutcome>(worker_event.what)) {
             for (WorkerSlot& slot : slots_) slot.ended = slot.ended && slot.last_trial != worker_event.trial;
         }

@@ -3,7 +3,6 @@
 
 #include <sys/socket.h>
 #include <array>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
@@ -17,7 +16,7 @@
 
 namespace hpo::worker {
 
-std::shared_ptr<RemoteWorker> RemoteWorker::start(boost::asio::io_context& loop, Listener& listener, ProcessSpec spec,
+std::shared_ptr<RemoteWorker> RemoteWorker::start(EventLoop& loop, Listener& listener, ProcessSpec spec,
                                                   const std::filesystem::path& log_path) {
     LogFile log{log_path};
     SocketPair sockets = SocketPair::make();
@@ -32,20 +31,19 @@ std::shared_ptr<RemoteWorker> RemoteWorker::start(boost::asio::io_context& loop,
 void RemoteWorker::hurry(Patience patience) {
     if (hurried_) return;
     hurried_ = true;
-    after(patience.until_term, [this, patience] {
+    timer_.set(patience.until_term, [this, patience] {
         signal(SIGTERM);
-        after(patience.until_kill, [this] { signal(SIGKILL); });
+        timer_.set(patience.until_kill, [this] { signal(SIGKILL); });
     });
 }
 
 void RemoteWorker::calm() {
     hurried_ = false;
-    ++timing_;
     timer_.cancel();
 }
 
 void RemoteWorker::expect(std::chrono::milliseconds by_then, std::string complaint) {
-    after(by_then, [this, complaint = std::move(complaint)] { end(complaint); });
+    timer_.set(by_then, [this, complaint = std::move(complaint)] { end(complaint); });
 }
 
 void RemoteWorker::dismiss() {
@@ -54,14 +52,14 @@ void RemoteWorker::dismiss() {
     process_.wait();
 }
 
-RemoteWorker::RemoteWorker(boost::asio::io_context& loop, Listener& listener, Process process, LogFile log, Descriptor socket)
+RemoteWorker::RemoteWorker(EventLoop& loop, Listener& listener, Process process, LogFile log, Descriptor socket)
     : listener_{listener},
       process_{std::move(process)},
       log_{std::move(log)},
-      socket_{loop, socket.release()},
-      death_{loop, ::fcntl(process_.handle(), F_DUPFD_CLOEXEC, 0)},
+      socket_{loop.context(), socket.release()},
+      death_{loop.context(), ::fcntl(process_.handle(), F_DUPFD_CLOEXEC, 0)},
       timer_{loop},
-      traced_{loop} {}
+      traced_{loop.context()} {}
 
 void RemoteWorker::watch() {
     death_.async_wait(death_.wait_read, [self = shared_from_this()](boost::system::error_code error) {
@@ -85,7 +83,7 @@ bool RemoteWorker::receive() {
         if (got < 0 && errno == EAGAIN) return true;
         if (got <= 0) {
             // Usually the process is ending, and death_ will tell how. If it goes on without its socket, it is of no use.
-            after(std::chrono::seconds{1}, [this] { end("the worker closed its socket and went on"); });
+            timer_.set(std::chrono::seconds{1}, [this] { end("the worker closed its socket and went on"); });
             return false;
         }
         try {
@@ -145,14 +143,6 @@ void RemoteWorker::close() {
     traced_.cancel();
     socket_.close(ignored);
     death_.close(ignored);
-}
-
-template <class F>
-void RemoteWorker::after(std::chrono::milliseconds delay, F&& action) {
-    timer_.expires_after(delay);
-    timer_.async_wait([self = shared_from_this(), timing = ++timing_, action = std::forward<F>(action)](boost::system::error_code error) {
-        if (!error && !self->gone_ && timing == self->timing_) action();
-    });
 }
 
 }  // namespace hpo::worker

@@ -19,6 +19,7 @@ struct Death {
     std::string last_words;
     std::optional<bool> host_memory_was_short{};  ///< ProcessEnd::host_memory_was_short
     bool was_signalled = false;                   ///< true if its supervisor sent it a signal
+    double seconds = 0;                           ///< since its attempt began
 };
 
 /// The failure of the attempt that died with its worker.

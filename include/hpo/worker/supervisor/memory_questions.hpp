@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "hpo/base/time.hpp"
 #include "hpo/core/memory_evidence.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "hpo/trainer/record_line.hpp"
@@ -86,7 +85,6 @@ public:
         if (rung.given_up()) return {std::nullopt, rung.latest, Told::Kind::not_asked};
         if (!has(source)) return refuse(source, "the trainer has none");
         if (source == PeakSource::virtual_card && !config_.virtual_card) return refuse(source, config_.why_no_virtual_card);
-        const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.question_memory_bytes}, config_.prediction_timeout);
         if (reply.interrupted) return {std::nullopt, reply.silence, Told::Kind::not_asked};
         if (!reply.answer) {
@@ -95,7 +93,7 @@ public:
         }
         if (const std::string problem = problem_in(*reply.answer); !problem.empty()) {
             constexpr double long_seconds = 1;
-            rung.losses = reply.answer->cannot_run || watch.seconds() < long_seconds ? 0 : rung.losses + 1;
+            rung.losses = reply.answer->cannot_run || reply.seconds < long_seconds ? 0 : rung.losses + 1;
             if (reply.answer->cannot_run) return refuse(source, problem, Told::Kind::cannot_run);
             const bool limit = reply.answer->no_memory || is_prediction_limit(problem);
             return refuse(source, problem, limit ? Told::Kind::limit : Told::Kind::error);

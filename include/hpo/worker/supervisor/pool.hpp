@@ -21,7 +21,6 @@
 #include "hpo/worker/supervisor/pool_config.hpp"
 #include "hpo/worker/supervisor/remote_worker.hpp"
 #include "hpo/worker/supervisor/reply.hpp"
-#include "hpo/worker/supervisor/run_until.hpp"
 #include "hpo/worker/supervisor/slot.hpp"
 #include "hpo/worker/supervisor/worker_event.hpp"
 #include "hpo/worker/supervisor/worker_jobs.hpp"
@@ -42,7 +41,7 @@ public:
     Pool& operator=(const Pool&) = delete;
     ~Pool() override {
         dismiss_all();
-        shared_loop_->undelivered -= happened_.size();
+        loop_->undelivered -= happened_.size();
     }
 
     [[nodiscard]] const TrainerInfo& info() const { return *info_; }
@@ -135,7 +134,7 @@ private:
     /// Keeps an event for the next call of `wait`.
     void tell_later(WorkerEvent event) {
         happened_.push_back(std::move(event));
-        ++shared_loop_->undelivered;
+        ++loop_->undelivered;
     }
     /// Passes on the events that came. Returns false if there were none.
     bool deliver(ExecutorEvents& events);
@@ -159,11 +158,12 @@ private:
         answer_.reset();
         asked->send(std::move(question));
         bool stop = false;
-        run_until(loop_, timeout, [&] { return answer_ || !has(*asked) || (stop = stopped()); });
-        looked_ = {};
+        const Moment asked_at = loop_->now();
+        loop_->run_until(timeout, [&] { return answer_ || !has(*asked) || (stop = stopped()); });
+        looked_ = loop_->now();
         if (answer_) {  // if a worker kept device memory after a question, it would count for its next attempt
             if (answer_->held_bytes > LeakWatch::most_one_time(config_.device_budget_bytes)) let_go(asked);
-            return {.answer = std::exchange(answer_, std::nullopt)};
+            return {.answer = std::exchange(answer_, std::nullopt), .seconds = seconds_between(asked_at, looked_)};
         }
         if (!let_go(asked) && !stop) return {.silence = "no answer: " + latest_death_.message};
         return stop ? Reply::given_up() : Reply{.silence = "no answer within " + seconds_text(timeout), .late = true};
@@ -172,8 +172,7 @@ private:
     bool let_go(const std::shared_ptr<RemoteWorker>& worker);
 
     PoolConfig config_;
-    std::shared_ptr<EventLoop> shared_loop_{config_.loop ? config_.loop : std::make_shared<EventLoop>()};
-    boost::asio::io_context& loop_{shared_loop_->context};
+    std::shared_ptr<EventLoop> loop_{config_.loop ? config_.loop : std::make_shared<EventLoop>()};
     std::optional<device::MeteredDevice> metered_;
     std::vector<WorkerSlot> slots_;
     XidNotes xids_;
@@ -182,7 +181,7 @@ private:
     std::optional<TrainerInfo> info_;
     std::vector<std::int64_t> gone_;  ///< workers that ended since the latest await_release
     Failure latest_death_;
-    Stopwatch looked_;  ///< since the latest look at the workers
+    Moment looked_ = loop_->now();  ///< the latest look at the workers
     MemoryQuestions questions_{config_};
     std::int64_t question_ = 0;  ///< number of the latest question; answers to earlier ones are ignored
     std::optional<Answered> answer_;

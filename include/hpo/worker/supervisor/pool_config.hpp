@@ -16,7 +16,7 @@
 
 namespace hpo::worker {
 
-struct EventLoop;
+class EventLoop;
 
 struct PoolConfig {
     std::filesystem::path worker_program;  ///< hpo-worker

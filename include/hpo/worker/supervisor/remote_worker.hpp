@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -12,6 +11,7 @@
 
 #include "hpo/worker/line_buffer.hpp"
 #include "hpo/worker/protocol.hpp"
+#include "hpo/worker/supervisor/event_loop.hpp"
 #include "hpo/worker/supervisor/log_file.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 
@@ -34,7 +34,7 @@ public:
     };
 
     /// Throws Error{plugin} if the process cannot be started.
-    static std::shared_ptr<RemoteWorker> start(boost::asio::io_context& loop, Listener& listener, ProcessSpec spec,
+    static std::shared_ptr<RemoteWorker> start(EventLoop& loop, Listener& listener, ProcessSpec spec,
                                                const std::filesystem::path& log_path);
 
     [[nodiscard]] std::int64_t pid() const noexcept { return process_.pid(); }
@@ -68,7 +68,7 @@ public:
     void dismiss();
 
 private:
-    RemoteWorker(boost::asio::io_context& loop, Listener& listener, Process process, LogFile log, Descriptor socket);
+    RemoteWorker(EventLoop& loop, Listener& listener, Process process, LogFile log, Descriptor socket);
 
     void watch();
     void listen();
@@ -88,22 +88,17 @@ private:
         signalled_ = true;
         process_.signal(number);
     }
-    /// Sets the only action that is due later, in place of the one before. An old action may already be in the loop's queue, where it
-    /// cannot be cancelled. It is recognised by its number.
-    template <class F>
-    void after(std::chrono::milliseconds delay, F&& action);
 
     Listener& listener_;
     Process process_;
     LogFile log_;
     boost::asio::posix::stream_descriptor socket_;
     boost::asio::posix::stream_descriptor death_;
-    boost::asio::steady_timer timer_;
+    EventLoop::Timer timer_;
     boost::asio::steady_timer traced_;  ///< of look_again
     LineBuffer in_;
     std::string out_;
     std::string complaint_;
-    std::uint64_t timing_ = 0;  ///< number of the action that `timer_` is set for
     bool flushing_ = false;
     bool hurried_ = false;
     bool signalled_ = false;

@@ -12,6 +12,7 @@ namespace hpo::worker {
 struct Reply {
     std::optional<Answered> answer;
     std::string silence;
+    double seconds = 0;        ///< that it took
     bool late = false;         ///< true if the time for the answer has passed
     bool interrupted = false;  ///< true if PoolConfig::stop_requested ended the wait for the answer
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,9 +10,9 @@
 #include <span>
 #include <string>
 
-#include "hpo/base/time.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/worker/environment.hpp"
+#include "hpo/worker/supervisor/event_loop.hpp"
 #include "hpo/worker/supervisor/remote_worker.hpp"
 
 namespace hpo::worker {
@@ -25,11 +26,12 @@ struct Running {
     bool prunes_itself = false;                      ///< Job::prunes_itself
     bool stop_asked = false;
     bool interrupted = false;
-    std::string overdue{};       ///< why it was ended: it took too long, or said nothing for too long; empty: neither
-    Stopwatch watch{};           ///< since it began
-    Stopwatch heard{};           ///< since its worker's latest message
-    double excused_seconds = 0;  ///< of `watch`: this process did not look, perhaps because it was stopped together with its workers
-    double excused_silence = 0;  ///< the same, of `heard`
+    std::string overdue{};  ///< why it was ended: it took too long, or said nothing for too long; empty: neither
+    Moment began{};
+    Moment heard{};  ///< its worker's latest message
+    /// Of the time since `began`: this process did not look, perhaps because it was stopped together with its workers.
+    Moment::duration excused_time{};
+    Moment::duration excused_silence{};  ///< the same, of the time since `heard`
 };
 
 /// A pool's slot for one worker.
@@ -47,12 +49,13 @@ struct WorkerSlot {
 
 /// Time in which this process did not look at its workers counts for no attempt: it may have been stopped together with them, or may have
 /// waited for the store.
-inline void excuse_pause(std::span<WorkerSlot> slots, double pause_seconds) {
-    constexpr double shortest_pause = 0.25;  // far below a limit that anybody sets
+inline void excuse_pause(std::span<WorkerSlot> slots, Moment::duration pause, Moment now) {
+    constexpr std::chrono::milliseconds shortest{250};  // far below a limit that anybody sets
+    if (pause < shortest) return;
     for (WorkerSlot& slot : slots) {
-        if (!slot.running || pause_seconds < shortest_pause) continue;
-        slot.running->excused_seconds += std::min(pause_seconds, slot.running->watch.seconds());
-        slot.running->excused_silence += std::min(pause_seconds, slot.running->heard.seconds());
+        if (!slot.running) continue;
+        slot.running->excused_time += std::min(pause, now - slot.running->began);
+        slot.running->excused_silence += std::min(pause, now - slot.running->heard);
     }
 }
 
