@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 
 #include "command/command_trainer.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/base/process_identity.hpp"
 #include "hpo/core/value.hpp"
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/processes.hpp"
 #include "support/temporary_directory.hpp"
@@ -318,11 +318,7 @@ TEST_CASE("if the process that runs a program is killed, or its keeper is, the p
             const auto outcome = run(shell(script), listener);
             ::_exit(outcome.failure && outcome.failure->kind == hpo::FailureKind::lost_worker ? 3 : 0);
         }
-        const auto wait_until = [](auto&& done) {
-            for (int i = 0; i < 3000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds{10});
-            return done();
-        };
-        REQUIRE(wait_until([&] {
+        REQUIRE(hpo::test::eventually([&] {
             pid_t pid = 0;
             std::ifstream{program} >> pid;
             return pid > 1;
@@ -330,7 +326,7 @@ TEST_CASE("if the process that runs a program is killed, or its keeper is, the p
         const pid_t keeper = pid_in(folder.file("keeper"));
         if (stop_keeper) ::kill(keeper, SIGSTOP);
         ::kill(kill_keeper ? keeper : runner, SIGKILL);
-        CHECK(wait_until([&] { return !is_alive(pid_in(program)) && !is_alive(pid_in(daemon)) && !is_alive(keeper); }));
+        CHECK(hpo::test::eventually([&] { return !is_alive(pid_in(program)) && !is_alive(pid_in(daemon)) && !is_alive(keeper); }));
         int status = 0;
         CHECK(::waitpid(runner, &status, 0) == runner);
         if (kill_keeper) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/filled_memory.hpp"
 
 using hpo::command::TreeMemory;
@@ -113,7 +114,6 @@ TEST_CASE("what the children of a copy have alone is added, and what they share 
     TreeMemory memory = copy.memory();
     is_about(memory.now().value().bytes, 32 * mebibyte);
     ::kill(copy.copy(), SIGUSR1);
-    constexpr int most_looks = 20'000;
-    for (int i = 0; i < most_looks && memory.now().value().bytes < 48 * mebibyte - tolerance; ++i) ::usleep(1000);
+    CHECK(hpo::test::eventually([&] { return memory.now().value().bytes >= 48 * mebibyte - tolerance; }));
     is_about(memory.now().value().bytes, 48 * mebibyte);
 }

@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include "hpo/base/error.hpp"
 #include "hpo/process/temporary_folder.hpp"
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -83,9 +82,7 @@ TEST_CASE("a temporary folder is gone after any signal that ends its process") {
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(WTERMSIG(status) == signal);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (fs::exists(folder) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds{5});
-    CHECK_FALSE(fs::exists(folder));
+    CHECK(hpo::test::eventually([&] { return !fs::exists(folder); }));
 }
 
 TEST_CASE("where no temporary folder can be made, the error names TMPDIR") {

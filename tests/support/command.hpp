@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -61,6 +63,20 @@ struct CommandResult {
 
 [[nodiscard]] inline CommandResult run_command(const Workshop& workshop, const std::vector<std::string>& words) {
     return finish_command(workshop, start_command(workshop, words));
+}
+
+/// How often `words` stand in a text.
+[[nodiscard]] inline std::size_t times(const std::string& text, const std::string& words) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+    return count;
+}
+
+/// Waits until the command that was started in `workshop` has written `words` so often on standard error, or into the file that it writes
+/// there.
+[[nodiscard]] inline bool has_said(const Workshop& workshop, const std::string& words, std::size_t often = 1,
+                                   const std::string& file = ".error") {
+    return eventually([&] { return times(read_file(workshop.path(file)), words) >= often; });
 }
 
 /// A program of this build.

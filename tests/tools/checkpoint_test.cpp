@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <signal.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 
 #include "hpo/store/snapshot.hpp"
 #include "support/catch.hpp"
@@ -51,11 +49,9 @@ TEST_CASE("a training whose worker is killed goes on from its checkpoint and end
     workshop.write("images.lua", script);
     const pid_t pid = start_command(workshop, {tool("hpo-tune"), "run", "images.lua", "--progress", "plain"});
     int kills = 0;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{120};
     for (const int epoch : {2, 5}) {  // once it has kept this checkpoint, in the middle of the next epoch
         const auto checkpoint = workshop.path("hpo.db.checkpoints/study-1/trial-0/step-" + std::to_string(epoch));
-        while (!std::filesystem::exists(checkpoint) && std::chrono::steady_clock::now() < deadline)
-            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        CHECK(eventually([&] { return std::filesystem::exists(checkpoint); }));
         if (const pid_t worker = worker_of(pid); worker > 0 && ::kill(worker, SIGKILL) == 0) ++kills;
     }
     const auto result = finish_command(workshop, pid);

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "hpo/store/sqlite.hpp"
@@ -25,12 +24,6 @@ return hpo.study {
   space = function(trial) trial:float("x", -5, 5) end,
 }
 )";
-
-std::size_t times(const std::string& text, const std::string& words) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
-    return count;
-}
 
 }  // namespace
 
@@ -55,10 +48,9 @@ TEST_CASE("a clock that is set by hours, forth and back, ends no attempt and no 
     const auto ended_trials = [&] {
         return times(read_file(first.path(".error")) + read_file(second.path(".error")), ": complete, value ");
     };
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
     // Ten hours ahead, then a day behind.
     for (const auto& [seconds, after] : {std::pair{"36000", 10U}, std::pair{"-86400", 40U}, std::pair{"0", 80U}}) {
-        while (ended_trials() < after && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(10ms);
+        CHECK(eventually([&] { return ended_trials() >= after; }));
         first.write("offset", seconds);
     }
     const auto ended_a = finish_command(first, a);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "hpo/store/sqlite.hpp"
@@ -25,9 +23,7 @@ CommandResult disturbed(const Workshop& workshop, const std::function<void()>& d
     std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--progress", "plain"};
     words.insert(words.end(), more.begin(), more.end());
     const pid_t child = start_command(workshop, words);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (read_file(workshop.path(".error")).find("trial 2: x=") == std::string::npos && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    CHECK(has_said(workshop, "trial 2: x="));
     disturb();
     return finish_command(workshop, child);
 }

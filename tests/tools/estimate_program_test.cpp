@@ -3,10 +3,8 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,16 +15,6 @@
 using namespace hpo::test;
 
 namespace {
-
-template <class Done>
-bool wait_until(Done done) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (!done()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds{10});
-    }
-    return true;
-}
 
 CommandResult estimate_of(const Workshop& workshop, std::vector<std::string> words) {
     words.insert(words.begin(), {tool("hpo-tune"), "estimate"});
@@ -135,12 +123,12 @@ return hpo.study { name = "s", trainer = hpo.command { "/bin/sh", "-c", "touch b
     if (by_script) words.insert(words.begin() + 4, "s.lua");
     else words.insert(words.end(), {"--", "/bin/sh", "-c", "touch began; sleep 300"});
     const pid_t running = start_command(workshop, words);
-    REQUIRE(wait_until([&] { return std::filesystem::exists(workshop.path("began")); }));
+    REQUIRE(eventually([&] { return std::filesystem::exists(workshop.path("began")); }));
     CHECK_FALSE(std::filesystem::is_empty(temporary));
     const auto family = hpo::tests::family_of(running);
     ::kill(running, signal);
     const CommandResult ended = finish_command(workshop, running);
     CHECK(ended.status != 0);
-    CHECK(wait_until([&] { return std::filesystem::is_empty(temporary); }));
-    for (const pid_t each : family) CHECK(wait_until([&] { return !hpo::tests::is_alive(each); }));
+    CHECK(eventually([&] { return std::filesystem::is_empty(temporary); }));
+    for (const pid_t each : family) CHECK(eventually([&] { return !hpo::tests::is_alive(each); }));
 }

@@ -17,6 +17,13 @@ using hpo::tests::mib;
 
 namespace {
 
+/// The account of a run's device, once there is one.
+hpo::device::MeteredDevice device_of(pid_t run) {
+    const std::filesystem::path file = "/dev/shm/hpo-device-" + std::to_string(run) + "-0";
+    REQUIRE(eventually([&] { return std::filesystem::exists(file); }));
+    return hpo::device::MeteredDevice::open(file);
+}
+
 /// A study whose attempts are predicted to need 8 MiB and 10 bytes for each example of a micro-batch, on a device of 64 MiB; each waits for
 /// the file `go`.
 struct Run {
@@ -34,22 +41,6 @@ return hpo.study { name = "live", trainer = { "fault", fault = "wait_for_go", we
         child = start_command(workshop, {tool("hpo-tune"), "run", "live.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--guard",
                                          "live:base=dry_run", "--device-memory", "64MiB", "--progress", "plain"});
     }
-    /// The account of the run's device, once there is one.
-    [[nodiscard]] hpo::device::MeteredDevice device() const {
-        const std::filesystem::path file = "/dev/shm/hpo-device-" + std::to_string(child) + "-0";
-        const auto deadline = std::chrono::steady_clock::now() + 60s;
-        while (!std::filesystem::exists(file) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
-        std::this_thread::sleep_for(5ms);  // it is written at once, but not in one instruction
-        return hpo::device::MeteredDevice::open(file);
-    }
-    [[nodiscard]] bool said(const std::string& words) const {
-        const auto deadline = std::chrono::steady_clock::now() + 60s;
-        while (read_file(workshop.path(".error")).find(words) == std::string::npos) {
-            if (std::chrono::steady_clock::now() > deadline) return false;
-            std::this_thread::sleep_for(10ms);
-        }
-        return true;
-    }
     [[nodiscard]] std::vector<hpo::Trial> trials() const {
         hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
         return snapshot.trials(snapshot.studies().at(0));
@@ -62,11 +53,12 @@ return hpo.study { name = "live", trainer = { "fault", fault = "wait_for_go", we
 TEST_CASE("an attempt waits while another process holds the device, names it, and starts when it has left") {
     const Run run{std::to_string(20 * mib), "32"};
     {
-        auto device = run.device();
+        auto device = device_of(run.child);
         REQUIRE(device.charge(50 * mib));  // this test is the other process
         run.go();
-        CHECK(run.said("trial 0 waits for 20.00 MiB of the device: other processes leave 14.00 MiB of 64.00 MiB: test_tools, process " +
-                       std::to_string(::getpid()) + ", has 50.00 MiB"));
+        CHECK(has_said(run.workshop,
+                       "trial 0 waits for 20.00 MiB of the device: other processes leave 14.00 MiB of 64.00 MiB: test_tools, process " +
+                           std::to_string(::getpid()) + ", has 50.00 MiB"));
         std::this_thread::sleep_for(500ms);
         CHECK(std::ranges::none_of(run.trials(), [](const hpo::Trial& trial) { return trial.state == hpo::TrialState::complete; }));
         device.release(50 * mib);
@@ -92,7 +84,7 @@ TEST_CASE("an attempt waits while another process holds the device, names it, an
 
 TEST_CASE("an attempt that can be shrunk to what others leave starts beside them") {
     const Run run{std::to_string(8 * mib), std::to_string(4 * mib)};  // 48 MiB as planned
-    auto device = run.device();
+    auto device = device_of(run.child);
     REQUIRE(device.charge(40 * mib));
     run.go();
     const auto result = finish_command(run.workshop, run.child);
@@ -128,16 +120,10 @@ return hpo.study { name = "wait", trainer = { "fault", fault = "oom_once_above",
 )");
     const pid_t child = start_command(
         workshop, {tool("hpo-tune"), "run", "wait.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress", "plain"});
-    const std::filesystem::path file = "/dev/shm/hpo-device-" + std::to_string(child) + "-0";
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    while (!std::filesystem::exists(file) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(5ms);
     {
-        auto device = hpo::device::MeteredDevice::open(file);
+        auto device = device_of(child);
         REQUIRE(device.charge(50 * mib));  // this test is the other process
-        const std::string words = "with 8 accumulation steps, when enough of the device is free (the script's rule)";
-        while (read_file(workshop.path(".error")).find(words) == std::string::npos && std::chrono::steady_clock::now() < deadline)
-            std::this_thread::sleep_for(10ms);
+        CHECK(has_said(workshop, "with 8 accumulation steps, when enough of the device is free (the script's rule)"));
         std::this_thread::sleep_for(700ms);
         CHECK(read_file(workshop.path(".error")).find("complete") == std::string::npos);
         device.release(50 * mib);

@@ -2,10 +2,8 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <tuple>
 
 #include "hpo/store/retries.hpp"
@@ -52,13 +50,10 @@ struct Study {
     }
     /// True once the last of so many trials has told all that it tells.
     [[nodiscard]] bool waits(std::size_t trial_count) const {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-        while (std::chrono::steady_clock::now() < deadline) {
+        return eventually([&] {
             const auto now = trials();
-            if (now.size() == trial_count && now.back().intermediate.contains(3)) return true;
-            std::this_thread::sleep_for(std::chrono::milliseconds{10});
-        }
-        return false;
+            return now.size() == trial_count && now.back().intermediate.contains(3);
+        });
     }
     /// Ends the study by a signal while its trial number `trial_count` - 1 waits.
     CommandResult end_by(int signal, std::size_t trial_count, std::vector<std::string> more = {}) const {
@@ -281,12 +276,10 @@ return hpo.study {
         return studies.empty() ? std::vector<hpo::Trial>{} : snapshot.trials(studies.at(0));
     };
     const pid_t pid = start_command(workshop, words("3600000"));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    const auto all_run = [&] {
+    CHECK(eventually([&] {
         const auto now = trials();
         return now.size() == 3 && std::all_of(now.begin(), now.end(), [](const auto& trial) { return !trial.attempts.empty(); });
-    };
-    while (!all_run() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }));
     kill(pid, SIGKILL);
     (void)finish_command(workshop, pid);
 
@@ -338,13 +331,11 @@ TEST_CASE("a training whose study is killed and interrupted ends with the bits o
 
     const Workshop workshop;
     workshop.write("images.lua", images);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{120};
     for (const auto& [signal, trial, epoch] : {std::tuple{SIGKILL, 0, 2}, std::tuple{SIGTERM, 1, 5}}) {
         const pid_t pid = start_command(workshop, command);
         const auto checkpoint =
             workshop.path("hpo.db.checkpoints/study-1/trial-" + std::to_string(trial) + "/step-" + std::to_string(epoch));
-        while (!std::filesystem::exists(checkpoint) && std::chrono::steady_clock::now() < deadline)
-            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        CHECK(eventually([&] { return std::filesystem::exists(checkpoint); }));
         kill(pid, signal);
         (void)finish_command(workshop, pid);
     }

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "hpo/store/sqlite.hpp"
@@ -30,26 +29,6 @@ pid_t start(const Workshop& workshop, std::vector<std::string> more = {}) {
     std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--progress", "plain"};
     words.insert(words.end(), more.begin(), more.end());
     return start_command(workshop, words);
-}
-
-std::size_t times(const std::string& text, const std::string& words) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
-    return count;
-}
-
-template <class Done>
-bool wait_until(Done done) {
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    while (!done()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(10ms);
-    }
-    return true;
-}
-
-bool has_said(const Workshop& workshop, const std::string& words) {
-    return wait_until([&] { return read_file(workshop.path(".error")).find(words) != std::string::npos; });
 }
 
 void check_all_done_once(const Workshop& workshop) {
@@ -174,7 +153,7 @@ TEST_CASE("a run waits for room on the disk, says so once, and loses nothing") {
     const pid_t child = start(workshop);
     ::signal(SIGXFSZ, former);
     constexpr rlim_t most_bytes = 100'000;
-    REQUIRE(wait_until([&] {
+    REQUIRE(eventually([&] {
         std::error_code none_yet;
         const auto size = fs::file_size(workshop.path("hpo.db-wal"), none_yet);
         return !none_yet && size > most_bytes && read_file(workshop.path(".error")).find("\ntrial 3: x=") != std::string::npos;

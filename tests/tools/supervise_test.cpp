@@ -8,12 +8,12 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/processes.hpp"
 #include "tools/slow_bowl.hpp"
 #include "tune/study_run/supervisor.hpp"
 
@@ -41,22 +41,6 @@ std::vector<hpo::Trial> trials_in(const Workshop& workshop) {
     return trials;
 }
 
-std::size_t times(const std::string& text, const std::string& words) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
-    return count;
-}
-
-/// Waits until a command has written `words` on stderr so often.
-bool has_said(const Workshop& workshop, const std::string& words, std::size_t often = 1) {
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    while (times(read_file(workshop.path(".error")), words) < often) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(10ms);
-    }
-    return true;
-}
-
 /// The first living child of a process whose command line has `words` in it; 0: none.
 pid_t child_of(pid_t parent, const std::string& words) {
     for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
@@ -72,17 +56,7 @@ pid_t child_of(pid_t parent, const std::string& words) {
 }
 
 bool waits_until_gone(pid_t process) {
-    const auto deadline = std::chrono::steady_clock::now() + 2s;
-    const auto is_there = [&] {
-        const std::string stat = read_file("/proc/" + std::to_string(process) + "/stat");
-        const auto name_end = stat.rfind(')');
-        return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z';
-    };
-    while (is_there()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(5ms);
-    }
-    return true;
+    return eventually([&] { return !hpo::tests::is_alive(process); });
 }
 
 }  // namespace
@@ -244,9 +218,7 @@ int on_closing_terminal(const Workshop& workshop, std::vector<std::string> words
         ::_exit(126);
     }
     REQUIRE(child > 0);
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    while (read_file(workshop.path(log)).find(said) == std::string::npos && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(10ms);
+    CHECK(has_said(workshop, said, 1, log));
     ::close(terminal);
     int status = 0;
     ::waitpid(child, &status, 0);

@@ -50,16 +50,6 @@ std::vector<hpo::Trial> trials_of(const Workshop& workshop, const std::string& n
 
 std::int64_t done(const std::vector<hpo::Trial>& trials) { return std::count_if(trials.begin(), trials.end(), hpo::counts_as_done); }
 
-/// Waits until the command that was started here has written `words` on stderr.
-bool has_said(const Workshop& workshop, const std::string& words) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (read_file(workshop.path(".error")).find(words) == std::string::npos) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
-    }
-    return true;
-}
-
 /// What comes of a command that is sent a signal once it has written `words` on stderr.
 CommandResult signalled(const Workshop& workshop, const std::vector<std::string>& command, const std::string& words, int signal) {
     const pid_t child = start_command(workshop, command);
@@ -770,11 +760,7 @@ TEST_CASE("killed at random moments, a study loses and doubles nothing, and its 
         workers_seen += processes_with(workers);
         kill(child, SIGKILL);
         (void)finish_command(workshop, child);
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{2};
-        while (processes_with(workers) > 0 && std::chrono::steady_clock::now() < deadline) {
-            std::this_thread::sleep_for(std::chrono::milliseconds{10});
-        }
-        REQUIRE(processes_with(workers) == 0);
+        REQUIRE(eventually([&] { return processes_with(workers) == 0; }));
         if (!std::filesystem::exists(workshop.path("hpo.db"))) continue;
         try {
             const auto trials = trials_of(workshop);

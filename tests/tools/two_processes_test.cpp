@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <thread>
 
 #include "hpo/device/ledger.hpp"
 #include "hpo/store/sqlite.hpp"
@@ -38,15 +37,6 @@ struct Pair {
     }
 };
 
-bool wait_for(const Workshop& workshop, const std::string& words) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (read_file(workshop.path(".error")).find(words) == std::string::npos) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds{10});
-    }
-    return true;
-}
-
 }  // namespace
 
 TEST_CASE("two processes at one study make the asked number of trials together, not one more") {
@@ -70,9 +60,9 @@ TEST_CASE("two processes at one study make the asked number of trials together, 
 TEST_CASE("when one of two processes is killed, the other makes up for the trials that were lost") {
     const Pair pair;
     const pid_t a = pair.start(pair.first);
-    REQUIRE(wait_for(pair.first, "\ntrial "));
+    REQUIRE(has_said(pair.first, "\ntrial "));
     const pid_t b = pair.start(pair.second);
-    REQUIRE(wait_for(pair.second, "\ntrial "));
+    REQUIRE(has_said(pair.second, "\ntrial "));
     kill(a, SIGKILL);
     (void)finish_command(pair.first, a);
     const auto survivor = finish_command(pair.second, b);
@@ -90,9 +80,9 @@ TEST_CASE("a process waits for what another runs, and takes over when that one i
     const Pair pair;
     // The first one's trials take a minute; they are all that is missing.
     const pid_t a = pair.start(pair.first, {"--trials", "3", "--set", "sleep_ms=30000"});
-    REQUIRE(wait_for(pair.first, "trial 2: "));
+    REQUIRE(has_said(pair.first, "trial 2: "));
     const pid_t b = pair.start(pair.second, {"--trials", "3", "--accept-changed-options"});
-    const bool waits = wait_for(pair.second, "waiting for 3 trials that another process runs");
+    const bool waits = has_said(pair.second, "waiting for 3 trials that another process runs");
     kill(a, SIGKILL);
     (void)finish_command(pair.first, a);
     const auto survivor = finish_command(pair.second, b);
@@ -160,12 +150,11 @@ TEST_CASE("two runs on one device share its ledger and never promise more than t
     const pid_t a = shared.start(shared.first, "a");
     const pid_t b = shared.start(shared.second, "b");
     Watch watch;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
     const auto done = [&](const Workshop& in) { return read_file(in.path(".out")).find("8 complete") != std::string::npos; };
-    while (!(done(shared.first) && done(shared.second)) && std::chrono::steady_clock::now() < deadline) {
+    CHECK(eventually([&] {
         watch.look(ledger);
-        std::this_thread::sleep_for(std::chrono::milliseconds{5});
-    }
+        return done(shared.first) && done(shared.second);
+    }));
     const auto first = finish_command(shared.first, a);
     const auto second = finish_command(shared.second, b);
     INFO(first.error << second.error);
@@ -182,15 +171,12 @@ TEST_CASE("a run that is killed leaves its part of the ledger to others within t
     const Shared shared;
     hpo::device::Ledger ledger{shared.file};
     const pid_t a = shared.start(shared.first, "a");
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (ledger.entries().size() < 3 && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    REQUIRE(eventually([&] { return ledger.entries().size() == 3; }));
     const auto ask = [&] { return ledger.ask({.trial = 0, .bytes = 1 << 20, .budget_bytes = 1 << 20}); };
     REQUIRE(ask() == hpo::device::Ledger::Answer::waits);
     kill(a, SIGKILL);
     const auto killed = std::chrono::steady_clock::now();
-    while (ask() != hpo::device::Ledger::Answer::granted && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    CHECK(eventually([&] { return ask() == hpo::device::Ledger::Answer::granted; }));
     CHECK(std::chrono::steady_clock::now() - killed < std::chrono::seconds{2});
     (void)finish_command(shared.first, a);
 }

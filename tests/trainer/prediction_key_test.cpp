@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace hpo;
@@ -172,10 +173,7 @@ TEST_CASE("a file that changes while predictions are made is seen, a folder with
     CHECK(files.of(file.string()) != one);
     const std::string before = files.of(folder.path().string());
     std::ofstream{folder.path() / "more.csv"} << "more";
-    const auto begin = std::chrono::steady_clock::now();
-    while (files.of(folder.path().string()) == before && std::chrono::steady_clock::now() - begin < std::chrono::seconds{5}) {
-    }
-    CHECK(files.of(folder.path().string()) != before);
+    CHECK(hpo::test::eventually([&] { return files.of(folder.path().string()) != before; }));
 }
 
 TEST_CASE("files and folders that settings name count by their size and time") {

@@ -113,7 +113,7 @@ TEST_CASE("processes share a card through its state, and what a dead one held is
         start_command(elsewhere, {"/bin/sh", "-c",
                                   "{ while [ ! -e end ]; do sleep 0.02; done; echo; } | " HPO_BINARY_DIR "/bin/hpo_test_use_card " +
                                       library(cuda) + " malloc:300 wait"});
-    while (!has(read_file(elsewhere.path(".out")), "malloc:300 0")) ::usleep(10'000);
+    REQUIRE(has_said(elsewhere, "malloc:300 0", 1, ".out"));
     CHECK(
         has(use(cuda, workshop, card, {"info", "malloc:600", "malloc:500"}).out, "free 524 of 1024\ninfo 0\nmalloc:600 2\nmalloc:500 0\n"));
     elsewhere.write("end", "");

@@ -58,9 +58,7 @@ TEST_CASE("what a process started goes with it") {
     const worker::LogFile log{""};
     CHECK(shell("sleep 60 & echo $!; exit 0", log).status == 0);
     const std::int64_t grandchild = std::stoll(log.tail());
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (lives(grandchild) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
-    CHECK_FALSE(lives(grandchild));
+    CHECK(eventually([&] { return !lives(grandchild); }));
 }
 
 TEST_CASE("a process that goes out of scope is killed and reaped") {
@@ -193,12 +191,8 @@ std::uintmax_t loaded_bytes(const std::filesystem::path& library) {
 /// The only child of a process, once it has one; 0 when that takes too long.
 std::int64_t child_of(std::int64_t pid) {
     const std::string name = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children";
-    for (const auto deadline = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < deadline;) {
-        std::int64_t child = 0;
-        if (std::ifstream{name} >> child) return child;
-        std::this_thread::sleep_for(5ms);
-    }
-    return 0;
+    std::int64_t child = 0;
+    return eventually([&] { return static_cast<bool>(std::ifstream{name} >> child); }) ? child : 0;
 }
 
 }  // namespace
@@ -225,9 +219,7 @@ TEST_CASE("a plugin that hangs while it is described dies with whoever asked, ho
     REQUIRE(lives(loader));
     std::this_thread::sleep_for(200ms);  // the test is sharper once the loader hangs, and holds before it
     ::kill(asked.pid(), SIGKILL);
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (lives(loader) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
-    CHECK_FALSE(lives(loader));
+    CHECK(eventually([&] { return !lives(loader); }));
 
     auto orphan = Process::start(
         {.program = HPO_BINARY_DIR "/bin/hpo-worker",
