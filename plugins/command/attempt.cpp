@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hpo/base/bytes.hpp"
+#include "hpo/base/wait_until.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/framework_message.hpp"
@@ -92,10 +93,11 @@ void Attempt::see_group() {
 
 void Attempt::read_rest() {
     // The writers are gone, so this ends at once. Only a process that the program did not start may still hold one of the pipes.
-    constexpr double most_seconds = 1;
-    const hpo::Stopwatch waited;
-    for (read_all(); !(output_.at_end() && error_output_.at_end() && reports_.at_end()) && waited.seconds() < most_seconds; read_all())
-        ::poll(nullptr, 0, 1);
+    const auto is_read = [this] {
+        read_all();
+        return output_.at_end() && error_output_.at_end() && reports_.at_end();
+    };
+    static_cast<void>(hpo::wait_until(is_read, {.most_seconds = 1, .pause_seconds = 0.001}));
 }
 
 void Attempt::read_all() {

@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "hpo/base/wait_until.hpp"
+
 namespace hpo::store {
 
 bool Patience::wait_for_lock(int tries, const std::function<std::string()>& holders) {
@@ -37,10 +39,8 @@ bool Patience::wait_for_failure(const std::string& what) {
     pause_seconds_ = since_ && pause_seconds_ > 0 ? std::min(2 * pause_seconds_, most) : least;
     const auto told = [&] { return what; };
     // In short pieces, so that a person who wants to leave need not wait.
-    for (const Stopwatch pause; pause.seconds() < pause_seconds_; sleep_seconds(0.05)) {
-        if (!goes_on(options_.failure_timeout, told)) return false;
-    }
-    return true;
+    const auto is_given_up = [&] { return !goes_on(options_.failure_timeout, told); };
+    return !wait_until(is_given_up, {.most_seconds = pause_seconds_, .pause_seconds = 0.05});
 }
 
 bool Patience::can_pass(int extended_code) noexcept {

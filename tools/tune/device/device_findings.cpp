@@ -13,10 +13,10 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/time.hpp"
+#include "hpo/base/wait_until.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/device/host_memory.hpp"
 #include "hpo/device/host_occupancy.hpp"
@@ -126,19 +126,19 @@ DeviceFinding given_back(const worker::PoolConfig& config, std::int64_t used_bef
     constexpr std::int64_t noise = std::int64_t{64} << 20U;
     const std::string what = "end of the worker";
     const Stopwatch watch;
-    while (true) {
+    std::optional<std::int64_t> more;
+    const auto is_back = [&] {
         const auto now = worker::card_occupancy(config);
-        if (!now) return {Level::note, what, "the driver does not say what is in use"};
-        const std::int64_t more = now->used_bytes - used_before;
-        if (more <= noise)
-            return {Level::ok, what, "the device has its memory back after " + number_text(std::round(watch.seconds() * 10) / 10) + " s"};
-        if (watch.seconds() > most_seconds) {
-            return {Level::note, what,
-                    format_bytes(more) + " more are in use than before it began, after " + number_text(most_seconds) +
-                        " s: another process took them, or the driver keeps them"};
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+        more = now ? std::optional{now->used_bytes - used_before} : std::nullopt;
+        return !more || *more <= noise;
+    };
+    if (!wait_until(is_back, {.most_seconds = most_seconds, .pause_seconds = 0.1})) {
+        return {Level::note, what,
+                format_bytes(*more) + " more are in use than before it began, after " + number_text(most_seconds) +
+                    " s: another process took them, or the driver keeps them"};
     }
+    if (!more) return {Level::note, what, "the driver does not say what is in use"};
+    return {Level::ok, what, "the device has its memory back after " + number_text(std::round(watch.seconds() * 10) / 10) + " s"};
 }
 
 /// What the metered CPU device of a measurement has.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "hpo/base/bytes.hpp"
-#include "hpo/base/time.hpp"
+#include "hpo/base/wait_until.hpp"
 #include "hpo/core/device_word.hpp"
 #include "tune/device/chosen_device.hpp"
 #include "tune/device/device_memory.hpp"
@@ -67,19 +67,19 @@ std::string joined(const std::vector<std::string>& texts) {
 Usable awaited(const Settings& settings, const TrainerInfo& info, const std::function<void(const std::string&)>& note) {
     const auto min_free = settings.bytes("min-free");
     const auto wait = settings.limit("device-wait");
-    const double pause = std::chrono::duration<double>(settings.limit("device-interval").value()).count();
-    const Stopwatch watch;
-    Usable usable = usable_now(settings, info, min_free);
-    if (!usable.names.empty() || !wait) return usable;
-    const double seconds = std::chrono::duration<double>(*wait).count();
-    note("waiting up to " + duration(seconds) + " for a device: " + joined(usable.left_out));
-    Stopwatch since_look;
-    while (usable.names.empty() && watch.seconds() < seconds) {
-        sleep_seconds(0.1);
-        if (since_look.seconds() < pause) continue;
+    const auto seconds_of = [](std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); };
+    const double seconds = wait ? seconds_of(*wait) : 0;
+    Usable usable;
+    bool has_told = !wait;
+    const auto is_there = [&] {
         usable = usable_now(settings, info, min_free);
-        since_look = Stopwatch{};
-    }
+        const bool found = !usable.names.empty();
+        if (!found && !std::exchange(has_told, true))
+            note("waiting up to " + duration(seconds) + " for a device: " + joined(usable.left_out));
+        return found;
+    };
+    const double pause = seconds_of(settings.limit("device-interval").value());
+    static_cast<void>(wait_until(is_there, {.most_seconds = seconds, .pause_seconds = pause}));
     return usable;
 }
 
