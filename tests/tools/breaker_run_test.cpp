@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -40,7 +41,7 @@ TEST_CASE("a run of a trainer that always throws ends by its breaker, with statu
     CHECK_THAT(never.out, Contains("30 failed"));
     const auto wrong = run("", {"--breaker", "-1"});
     CHECK(wrong.status == 2);
-    CHECK_THAT(wrong.error, Contains("--breaker: got '-1'; expected a whole number of at least 0"));
+    CHECK_THAT(wrong.error, Contains("--breaker: got '-1'; " + whole_number_of_at_least(0)));
 }
 
 TEST_CASE("a model that cannot be built in a part of the space fails those trials, and refuses a study of that part alone") {

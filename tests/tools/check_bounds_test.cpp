@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -54,7 +55,7 @@ TEST_CASE("check for a GPU that is not there looks at what it can, and says what
         return;
     }
     CHECK(checked.status == 0);
-    CHECK_THAT(checked.out, Contains("no problems found"));
+    CHECK_THAT(checked.out, Contains(no_problems));
 }
 
 TEST_CASE("check tells a trainer that keeps memory after each trial") {

@@ -10,6 +10,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using namespace std::chrono_literals;
@@ -45,9 +46,7 @@ TEST_CASE("a clock that is set by hours, forth and back, ends no attempt and no 
                                          first.path("run.log").string()};
     const pid_t a = start_command(first, words);
     const pid_t b = start_command(second, words);
-    const auto ended_trials = [&] {
-        return times(read_file(first.path(".error")) + read_file(second.path(".error")), ": complete, value ");
-    };
+    const auto ended_trials = [&] { return times(read_file(first.path(".error")) + read_file(second.path(".error")), trial_is_complete); };
     // Ten hours ahead, then a day behind.
     for (const auto& [seconds, after] : {std::pair{"36000", 10U}, std::pair{"-86400", 40U}, std::pair{"0", 80U}}) {
         CHECK(eventually([&] { return ended_trials() >= after; }));

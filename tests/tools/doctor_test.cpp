@@ -8,6 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -58,7 +59,7 @@ TEST_CASE("doctor refuses what is no device, and a trainer that is not there") {
     CHECK_THAT(wrong.error, Contains("--device: got 'tpu'; expected cpu, cuda or cuda:N"));
     const auto unknown = doctor(workshop, {"--device", "cpu", "--trainer", "quadratik"});
     CHECK(unknown.status == 2);
-    CHECK_THAT(unknown.error, Contains("did you mean 'quadratic'?"));
+    CHECK_THAT(unknown.error, Contains(did_you_mean("quadratic")));
 }
 
 TEST_CASE("a device that cannot be measured is a bad finding with the reason") {

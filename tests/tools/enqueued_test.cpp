@@ -7,6 +7,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -37,8 +38,7 @@ return hpo.study {
     const auto run = run_command(workshop, words);
     INFO(run.error);
     CHECK(run.status == 0);
-    CHECK_THAT(run.error,
-               Contains("trial 1: failed, cannot run as enqueued: bowl.lua:7: fixed parameter 'x': got 77; expected float [-5, 5]"));
+    CHECK_THAT(run.error, Contains("trial 1: failed, cannot run as enqueued: bowl.lua:7: " + fixed_parameter("x", "77", "float [-5, 5]")));
     CHECK_THAT(run.error, Contains("note: trial 5: enqueued parameter 'learning_rate': the space does not ask for it in this trial"));
     CHECK_THAT(run.error, !Contains("interrupted"));
 
@@ -52,7 +52,7 @@ return hpo.study {
         CHECK(hpo::counts_as_done(trial));
     }
     const auto shown = run_command(workshop, {tool("hpo-analyze"), "trial", "4", "--json", "--store", store});
-    CHECK_THAT(shown.out, Contains("cannot run as enqueued: ") && Contains("fixed parameter 'y': got 3; expected one of 1, 2"));
+    CHECK_THAT(shown.out, Contains("cannot run as enqueued: ") && Contains(fixed_parameter("y", "3", "one of 1, 2")));
     const auto told = [&](const char* command) { return run_command(workshop, {tool("hpo-analyze"), command, "--store", store}).out; };
     for (const char* command : {"trials", "summary", "failures", "oom"}) {
         CAPTURE(command);

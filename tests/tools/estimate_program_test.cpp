@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "support/command.hpp"
 #include "support/processes.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 
@@ -33,7 +34,7 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
         return result.error;
     };
     CHECK(error_of({"--"}, 2).find("no program behind --") != std::string::npos);
-    CHECK(error_of({"--card", "RTX-4091", "--", "true"}, 2).find("did you mean 'RTX-4090'?") != std::string::npos);
+    CHECK(error_of({"--card", "RTX-4091", "--", "true"}, 2).find(did_you_mean("RTX-4090")) != std::string::npos);
     CHECK(error_of({"--device-memory", "much", "--", "true"}, 2).find("--device-memory") != std::string::npos);
     CHECK(error_of({"--device-memory", "400MiB", "--", "true"}, 2).find("more than the CUDA context takes") != std::string::npos);
     CHECK(error_of({"--device-memory", "17TiB", "--", "true"}, 2).find("expected at most 16.00 TiB") != std::string::npos);
@@ -100,7 +101,7 @@ TEST_CASE("a card that is not there is for looking, and for a rehearsal") {
     CHECK(error_of({"run", "study.lua", "--card", "T4", "--rehearse", "--device-memory", "40GiB"}).find("at most the card's 14.56 GiB") !=
           std::string::npos);
     CHECK(error_of({"doctor", "--card", "T4", "--card=L4"}).find("given twice") != std::string::npos);
-    CHECK(error_of({"doctor", "--card", "RTX-4091"}).find("did you mean 'RTX-4090'?") != std::string::npos);
+    CHECK(error_of({"doctor", "--card", "RTX-4091"}).find(did_you_mean("RTX-4090")) != std::string::npos);
     const CommandResult seen = run_command(workshop, {tool("hpo-tune"), "doctor", "--card", "T4"});
     CHECK(seen.out.find("cuda:0: T4, 14.56 GiB free of 14.56 GiB") != std::string::npos);
     CHECK(seen.out.find("cuda:1") == std::string::npos);

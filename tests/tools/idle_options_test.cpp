@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 #include "tools/slow_bowl.hpp"
 
 using namespace hpo::test;
@@ -25,15 +26,15 @@ TEST_CASE("an option of the command line that changes nothing beside the others 
     workshop.write("bowl.lua", slow_bowl({.trials = 1}));
     const std::vector<std::pair<std::vector<std::string>, std::string>> idle{
         {{"--device", "cpu", "--min-free", "4GiB"},
-         "--min-free: has no effect: the run uses no GPU, since its device is cpu; leave it out"},
-        {{"--device", "cpu", "--device-wait", "3s"}, "--device-wait: has no effect: the run uses no GPU"},
-        {{"--device", "cpu", "--device-interval", "3s"}, "--device-interval: has no effect: the run uses no GPU"},
-        {{"--device", "cpu", "--ledger", "ledger"}, "--ledger: has no effect: nothing limits the memory of the device"},
-        {{"--device", "cpu", "--fallback-device", "cpu"}, "--fallback-device: has no effect: the run uses cpu anyway; leave it out"},
+         has_no_effect("--min-free") + "the run uses no GPU, since its device is cpu; leave it out"},
+        {{"--device", "cpu", "--device-wait", "3s"}, has_no_effect("--device-wait") + "the run uses no GPU"},
+        {{"--device", "cpu", "--device-interval", "3s"}, has_no_effect("--device-interval") + "the run uses no GPU"},
+        {{"--device", "cpu", "--ledger", "ledger"}, has_no_effect("--ledger") + "nothing limits the memory of the device"},
+        {{"--device", "cpu", "--fallback-device", "cpu"}, has_no_effect("--fallback-device") + "the run uses cpu anyway; leave it out"},
         {{"--context", "400MiB"}, "--context: has no effect without a card that is not there; name one with --card, or leave it out"},
         {{"--cards", "2"}, "--cards: has no effect without a card that is not there; name one with --card, or leave it out"},
-        {{"--log-size", "20MiB"}, "--log-size: has no effect: there is no log"},
-        {{"--guard", "unlimited", "--target-share", "0.4"}, "--target-share: has no effect: the guard unlimited shrinks no trial"},
+        {{"--log-size", "20MiB"}, has_no_effect("--log-size") + "there is no log"},
+        {{"--guard", "unlimited", "--target-share", "0.4"}, has_no_effect("--target-share") + "the guard unlimited shrinks no trial"},
         {{"--batch-parameter", "x"}, "--batch-parameter: it is for programs, and trainer quadratic is none"},
         {{"--micro-batch-parameter", "x"}, "--micro-batch-parameter: it is for programs, and trainer quadratic is none"},
         {{"--accumulate-parameter", "x"}, "--accumulate-parameter: it is for programs, and trainer quadratic is none"},

@@ -8,6 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -83,7 +84,7 @@ TEST_CASE("the unit keeps how often a run is restarted, and a wrong value is ref
     CHECK_THAT(install(workshop, {"--print", "--restarts", "3", "--restart-pause", "2s"}).out,
                Contains(R"("--supervise" "--restarts" "3" "--restart-pause" "2s")"));
     const std::vector<std::pair<std::vector<std::string>, std::string>> refused{
-        {{"--restarts", "many"}, "--restarts: got 'many'; expected a whole number from 0 to 1000000"},
+        {{"--restarts", "many"}, "--restarts: got 'many'; " + whole_number_from(0, 1000000)},
         {{"--trials", "few"}, "--trials: got 'few'"},
         {{"--attempt-time", "soon"}, "--attempt-time: got 'soon'"},
         {{"--device", "gpu"}, "gpu"},

@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/command.hpp"
 #include "support/processes.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using namespace hpo::tests;
@@ -374,15 +375,15 @@ TEST_CASE("what cannot be run says which objective it is, and what would be righ
     }
     refused({}, "expected SCRIPT, FILE.py:NAME, or -- PROGRAM ARGUMENTS");
     refused({"--", "no-such-program"}, "no-such-program");
-    refused({"train.py:two", "--plugin-timeout", "9s"}, "--plugin-timeout: has no effect: it is for trainers that are plugins");
-    refused({"--plugin-timeout", "9s", "--", "no-such-program"}, "--plugin-timeout: has no effect: it is for trainers that are plugins");
+    refused({"train.py:two", "--plugin-timeout", "9s"}, has_no_effect("--plugin-timeout") + "it is for trainers that are plugins");
+    refused({"--plugin-timeout", "9s", "--", "no-such-program"}, has_no_effect("--plugin-timeout") + "it is for trainers that are plugins");
     refused({"train.py:two", "--micro-batch-parameter", "m"},
-            "--micro-batch-parameter: has no effect: the program asks for its parameters");
+            has_no_effect("--micro-batch-parameter") + "the program asks for its parameters");
     refused({"a\x01.py:objective"},
             "error: a\\u0001.py:objective: got a study named 'a\\x01:objective'; expected a name of UTF-8 characters without control "
             "characters; or another one by --study NAME");
     refused({"train.py:" + std::string(600, 'x')}, ": got a study name of 606 bytes; expected 1 to 512; or another one by --study NAME");
-    refused({"--accumulate-parameter", "a", "--", "no-such-program"}, "--accumulate-parameter: has no effect: the program asks for");
+    refused({"--accumulate-parameter", "a", "--", "no-such-program"}, has_no_effect("--accumulate-parameter") + "the program asks for");
     refused({"s.lua", "--metric", "loss"}, "--metric: it is for FILE.py:NAME");
     CHECK_FALSE(std::filesystem::exists(folder.path("hpo.db")));
 }

@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -52,7 +53,7 @@ TEST_CASE("the log of a run tells its beginning, trials, failures, decisions and
     CHECK_THAT(log, Contains("recovery ladder:rungs=fresh_worker+prune"));
     CHECK_THAT(log, Contains("device cpu, 1 worker of "));
     CHECK_THAT(log, Contains("trial 1: begins: x=") && Contains("fault=segv"));
-    CHECK_THAT(log, Contains("trial 1:   failure: crash (blame unknown; signal 11): the process was ended by SIGSEGV"));
+    CHECK_THAT(log, Contains("trial 1:   failure: crash (blame unknown; signal 11): " + ended_by_signal("SIGSEGV")));
     CHECK_THAT(log, Contains("trial 1:   decision: fresh_worker: crash: retry in a fresh worker"));
     CHECK_THAT(log, Contains("trial 1: attempt 2 begins on cpu in a fresh worker"));
     CHECK_THAT(log, Contains("trial 1:   decision: crash; tried: fresh_worker"));

@@ -13,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/command.hpp"
 #include "support/tiny_encoders.hpp"
+#include "support/wording.hpp"
 #include "tune/models/saved_model.hpp"
 
 using namespace hpo::test;
@@ -374,7 +375,7 @@ TEST_CASE("evaluate says what is wrong with a folder") {
         refused("manifest.json: got '");
     }
     changed("\"trainer\": \"quadratic\"", "\"trainer\": \"quadrature\"");
-    refused("did you mean 'quadratic'", 6);
+    refused(did_you_mean("quadratic"), 6);
     changed("\"trainer\": \"quadratic\"", "\"trainer\": \"\"");
     refused("manifest.json: trainer: got nothing; expected the name of a trainer");
     changed("\"format\": 1", "\"format\": 99");
@@ -453,7 +454,7 @@ return hpo.study { name = "bowl", trainer = { "fault", batch = 32 }, objective =
         CHECK_THAT(fault({command, "plan.lua", "--plan", "micro=1"}).error,
                    Contains("--plan: unknown lever 'micro'; known: micro_batch, activation_checkpointing, precision"));
         CHECK_THAT(fault({command, "plan.lua", "--plan", "micro_batch=0"}).error,
-                   Contains("--plan micro_batch: got '0'; expected a whole number of at least 1"));
+                   Contains("--plan micro_batch: got '0'; " + whole_number_of_at_least(1)));
         CHECK_THAT(fault({command, "plan.lua", "--plan", "precision=fp8"}).error, Contains("got 'fp8'; expected one of fp32, bf16, fp16"));
         write("{ effective_batch = 2 }");
         CHECK_THAT(fault({command, "plan.lua"}).error, Contains("hpo.study: plan: unknown option 'effective_batch'"));

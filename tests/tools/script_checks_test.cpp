@@ -11,6 +11,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -214,7 +215,7 @@ TEST_CASE("the mistakes of a script are told with file, line and what to write i
         Contains("trial:categorical(\"y\"): got one of 1, ") && Contains("asks for it as one of 1, ") &&
             Contains("expected one distribution for each name; narrow it with min, max or only, or give it another name"));
     CHECK_THAT(error_of("trial:float('x', 0, 1)", "\nfix = { x = 7 },"),
-               Contains("s.lua:5: fix: fixed parameter 'x': got 7; expected float [0, 1]"));
+               Contains("s.lua:5: fix: " + fixed_parameter("x", "7", "float [0, 1]")));
     CHECK_THAT(error_of("trial:float('x', 0, 1)", "\non_failure = function() return 'no' end,"),
                Contains("s.lua:5: on_failure: got a string for the answer; expected hpo.retry { ... }"));
     workshop.write("s.lua", "local hpo = require 'hpo'\nreturn hpo.study { name = 's', trainer = hpo.command \"python3 t.py {x}\" }");
@@ -226,7 +227,7 @@ TEST_CASE("the mistakes of a script are told with file, line and what to write i
 TEST_CASE("the script and the command line refuse the same values") {
     const Workshop workshop;
     write_study(workshop, point);
-    CHECK_THAT(refusal(workshop, {"--trials", "0"}), Contains("--trials: got '0'; expected a whole number of at least 1"));
+    CHECK_THAT(refusal(workshop, {"--trials", "0"}), Contains("--trials: got '0'; " + whole_number_of_at_least(1)));
     CHECK_THAT(tune(workshop, {"run", "s.lua", "--time", "0s"}).error, Contains("--time: got '0s'; expected a duration above 0"));
     CHECK_THAT(refusal(workshop, {"--set", "steps=3"}),
                Contains("unknown option 'steps'") && Contains("an option of the trainer is set by --trainer-option NAME=VALUE"));
@@ -241,7 +242,7 @@ TEST_CASE("the script and the command line refuse the same values") {
     write_study(workshop, point, "guard = 'limit:bytes=5',");
     CHECK_THAT(refusal(workshop), Contains(": guard: limit: bytes: got 5 bytes; expected a size of at least 1.00 MiB"));
     write_study(workshop, point, "threads = 0,");
-    CHECK_THAT(refusal(workshop), Contains(": threads: got '0'; expected a whole number from 1 to 1024"));
+    CHECK_THAT(refusal(workshop), Contains(": threads: got '0'; " + whole_number_from(1, 1024)));
     write_study(workshop, point, "target_share = 2,");
     CHECK_THAT(refusal(workshop), Contains(": target-share: got '2'; expected auto, or above 0 to 1"));
     write_study(workshop, point, "plugin_timeout = 'soon',");
@@ -267,7 +268,7 @@ return hpo.study {
 )");
     const auto checked = tune(workshop, {"check", "s.lua"});
     CHECK(checked.status == 2);
-    CHECK_THAT(checked.error, Contains("error: s.lua:6: sampler: unknown sampler 'tpee'; did you mean 'tpe'?") &&
+    CHECK_THAT(checked.error, Contains("error: s.lua:6: sampler: unknown sampler 'tpee'; " + did_you_mean("tpe")) &&
                                   Contains("error: s.lua:7: time: got 'soon'; expected a duration"));
 }
 
@@ -326,16 +327,16 @@ TEST_CASE("space counts what is left under fixed values, and refuses those that 
         CHECK(result.out.empty());
         return result.error;
     };
-    CHECK_THAT(refused("x=77"), Contains("fixed parameter 'x': got 77; expected int [1, 10]"));
-    CHECK_THAT(refused("kind=c"), Contains("fixed parameter 'kind': got c; expected one of a, b"));
-    CHECK_THAT(refused("knd=a"), Contains("--fix: unknown parameter 'knd'; did you mean 'kind'?"));
+    CHECK_THAT(refused("x=77"), Contains(fixed_parameter("x", "77", "int [1, 10]")));
+    CHECK_THAT(refused("kind=c"), Contains(fixed_parameter("kind", "c", "one of a, b")));
+    CHECK_THAT(refused("knd=a"), Contains("--fix: unknown parameter 'knd'; " + did_you_mean("kind")));
     CHECK_THAT(tune(workshop, {"space", "s.lua", "--fix", "x=3", "--fix", "x=4"}).error,
                Contains("--fix x: got 3 and 4; expected one value"));
     write_study(workshop, space, "fix = { x = 3 },");
     CHECK(counted({})["combinations"] == 10 + 50);
     CHECK(counted({"--fix", "x=4"})["fixed"] == json{{"x", 4}});
     write_study(workshop, space, "fix = { x = 77 },");
-    CHECK_THAT(tune(workshop, {"space", "s.lua"}).error, Contains("fixed parameter 'x': got 77; expected int [1, 10]"));
+    CHECK_THAT(tune(workshop, {"space", "s.lua"}).error, Contains(fixed_parameter("x", "77", "int [1, 10]")));
 }
 
 TEST_CASE("a fixed value that no branch has is refused, although other branches do not ask for its parameter") {
@@ -347,7 +348,7 @@ TEST_CASE("a fixed value that no branch has is refused, although other branches 
         CAPTURE(command);
         const auto result = tune(workshop, {command, "s.lua", "--fix", "width=65"});
         CHECK(result.status == 2);
-        CHECK_THAT(result.error, Contains("fixed parameter 'width': got 65; expected int [64, 512] step 64"));
+        CHECK_THAT(result.error, Contains(fixed_parameter("width", "65", "int [64, 512] step 64")));
     }
     const auto part = tune(workshop, {"space", "s.lua", "--fix", "width=128", "--json"});
     CHECK(part.status == 0);

@@ -7,6 +7,7 @@
 
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
+#include "support/wording.hpp"
 #include "tools/serve_session.hpp"
 
 using namespace hpo::test;
@@ -124,22 +125,21 @@ TEST_CASE("serve: an error says what is wrong and what would be right") {
     refuses("[1]", "[1]", "one JSON object");
     refuses("{}", "op: got nothing", "create_study");
     refuses(R"({"op": 3})", "op: got 3", "create_study");
-    refuses(R"({"op": "tel"})", "'tel'", "did you mean 'tell'");
+    refuses(R"({"op": "tel"})", "'tel'", did_you_mean("tell"));
     refuses(R"({"op": "ask"})", "no study", "create_study first");
     refuses(R"({"op": "create_study"})", "study: got nothing", "name");
     refuses(R"({"op": "create_study", "study": ""})", "0 bytes", "1 to 512");
     refuses(R"({"op": "create_study", "study": "a\nb"})", "a study named", "without control characters");
     refuses(R"({"op": "create_study", "study": "s", "directions": ["up"]})", "\"up\"", "maximize");
     refuses(R"({"op": "create_study", "study": "s", "directions": []})", "[]", "one for each objective");
-    refuses(R"({"op": "create_study", "study": "s", "sampler": "tpee"})", "'tpee'", "did you mean 'tpe'");
-    refuses(R"({"op": "create_study", "study": "s", "sampler": {"name": "tpe", "options": {"gama": 1}}})", "'gama'",
-            "did you mean 'gamma'");
+    refuses(R"({"op": "create_study", "study": "s", "sampler": "tpee"})", "'tpee'", did_you_mean("tpe"));
+    refuses(R"({"op": "create_study", "study": "s", "sampler": {"name": "tpe", "options": {"gama": 1}}})", "'gama'", did_you_mean("gamma"));
     refuses(R"({"op": "create_study", "study": "s", "sampler": {"name": "tpe", "options": {"gamma": "x"}}})", "'x'", "a number");
     refuses(R"({"op": "create_study", "study": "s", "sampler": {"name": "tpe", "seed": -1}})", "-1", "a whole number from 0");
     refuses(R"({"op": "create_study", "study": "s", "pruner": 3})", "3", "NAME");
     refuses(R"({"op": "create_study", "study": "s", "store": "postgresql://host/db"})", "postgresql", "sqlite:///");
     refuses(R"({"op": "create_study", "study": "s", "store": "no/such/folder/hpo.db"})", "no/such/folder", "directory");
-    refuses(R"({"op": "create_study", "study": "s", "storage": "x"})", "'storage'", "did you mean 'store'");
+    refuses(R"({"op": "create_study", "study": "s", "storage": "x"})", "'storage'", did_you_mean("store"));
     CHECK(session(R"({"op": "create_study", "study": "s"})")["ok"] == true);
     const auto refuses_space = [&](const std::string& distribution, const std::string& wrong, const std::string& right) {
         refuses(R"({"op": "ask", "space": {"x": )" + distribution + "}}", wrong, right);
@@ -168,7 +168,7 @@ TEST_CASE("serve: an error says what is wrong and what would be right") {
     CHECK(session(R"({"op": "ask"})")["trial"] == 0);
     refuses(R"({"op": "tell", "trial": "0", "state": "complete", "values": [1]})", "\"0\"", "the number of a trial");
     refuses(R"({"op": "tell", "trial": 1, "state": "complete", "values": [1]})", "1", "the study has 1");
-    refuses(R"({"op": "tell", "trial": 0, "state": "completed", "values": [1]})", "'completed'", "did you mean 'complete'");
+    refuses(R"({"op": "tell", "trial": 0, "state": "completed", "values": [1]})", "'completed'", did_you_mean("complete"));
     refuses(R"({"op": "tell", "trial": 0, "state": "complete"})", "0 values", "1, one for each objective");
     refuses(R"({"op": "tell", "trial": 0, "state": "complete", "values": [1, 2]})", "2 values", "1, one for each objective");
     refuses(R"({"op": "tell", "trial": 0, "state": "complete", "values": [NaN]})", "NaN", "failed");

@@ -8,6 +8,7 @@
 
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
+#include "support/wording.hpp"
 #include "tools/serve_session.hpp"
 
 using namespace hpo::test;
@@ -181,7 +182,7 @@ TEST_CASE("serve: enqueued values are asked for first, and those that no trial c
     CHECK(first["params"]["x"] == 0.25);
     CHECK(first["params"]["c"].is_null());
     CHECK_THAT(session.error(ask_xy().dump()),
-               Contains("fixed parameter 'x': got 7; expected float [0, 1]") && Contains("trial 1") && Contains("ask again"));
+               Contains(fixed_parameter("x", "7", "float [0, 1]")) && Contains("trial 1") && Contains("ask again"));
     const Json third = session(ask_xy());
     CHECK(third["trial"] == 2);
     CHECK_THAT(third["notes"][0].get<std::string>(), Contains("'y'"));

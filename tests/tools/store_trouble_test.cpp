@@ -12,6 +12,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 #include "tools/serve_session.hpp"
 #include "tools/slow_bowl.hpp"
 
@@ -187,7 +188,7 @@ TEST_CASE("a run whose store stays locked ends with status 3, a supervised one i
         holder.let_go();
     }
     const pid_t parent = start(workshop, {"--store-wait", "300ms", "--supervise", "--restart-pause", "50ms", "--log", "run.log"});
-    REQUIRE(has_said(workshop, ": complete, value "));
+    REQUIRE(has_said(workshop, trial_is_complete));
     Holder holder{workshop};
     const bool told = has_said(workshop, "hpo-tune: note: the run could not use its store after ");
     holder.let_go();

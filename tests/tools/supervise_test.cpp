@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/command.hpp"
 #include "support/processes.hpp"
+#include "support/wording.hpp"
 #include "tools/slow_bowl.hpp"
 #include "tune/study_run/supervisor.hpp"
 
@@ -105,7 +106,7 @@ TEST_CASE("a supervised run whose process is killed again and again ends all its
     constexpr std::size_t kills = 3;
     for (std::size_t kill_number = 0; kill_number < kills; ++kill_number) {
         REQUIRE(has_said(workshop, "\nstudy bowl: ", kill_number));
-        REQUIRE(has_said(workshop, ": complete, value ", 2 * (kill_number + 1)));
+        REQUIRE(has_said(workshop, trial_is_complete, 2 * (kill_number + 1)));
         const pid_t run = child_of(parent, "--supervised=");
         REQUIRE(run > 0);
         const pid_t worker = child_of(run, "hpo-worker");
@@ -152,7 +153,7 @@ TEST_CASE("a supervised run that ends properly is not started again: done, wrong
     CHECK_THAT(wrong.error, Contains("unknown sampler 'tpee'") && !Contains("started again"));
     const auto negative = run_command(workshop, supervised(workshop, {"--restarts", "-1"}));
     CHECK(negative.status == 2);
-    CHECK_THAT(negative.error, Contains("--restarts: got '-1'; expected a whole number from 0 to 1000000"));
+    CHECK_THAT(negative.error, Contains("--restarts: got '-1'; " + whole_number_from(0, 1000000)));
     const auto unsupervised = run_command(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--restarts", "3"});
     CHECK(unsupervised.status == 2);
     CHECK_THAT(unsupervised.error, Contains("--restarts: the run is not supervised; add --supervise"));
@@ -162,7 +163,7 @@ TEST_CASE("a supervised run that ends properly is not started again: done, wrong
 
     const Workshop other;
     const pid_t parent = start_command(other, supervised(other, {"--set", "sleep_ms=200", "--trials", "50"}));
-    REQUIRE(has_said(other, ": complete, value "));
+    REQUIRE(has_said(other, trial_is_complete));
     ::kill(parent, SIGTERM);
     const auto asked = finish_command(other, parent);
     INFO(asked.error);
@@ -175,7 +176,7 @@ TEST_CASE("a supervised run that ends properly is not started again: done, wrong
 TEST_CASE("a supervised run that somebody stopped with SIGSTOP ends when the supervisor is asked to end") {
     const Workshop workshop;
     const pid_t parent = start_command(workshop, supervised(workshop, {"--set", "sleep_ms=200", "--trials", "50"}));
-    REQUIRE(has_said(workshop, ": complete, value "));
+    REQUIRE(has_said(workshop, trial_is_complete));
     const pid_t run = child_of(parent, "--supervised=");
     REQUIRE(run > 0);
     REQUIRE(::kill(run, SIGSTOP) == 0);

@@ -10,6 +10,7 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -174,7 +175,7 @@ TEST_CASE("options of a trace that make no sense are one error each") {
     CHECK(error_of({"--libtorch", "9.9"}) ==
           "hpo-tune: error: --libtorch: got '9.9'; expected one of 1.13, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 2.10, 2.11\n");
     CHECK_THAT(error_of({"--libtorch", "new"}), Contains("--libtorch: got 'new'; expected one of 1.13, 2.0"));
-    CHECK_THAT(error_of({"--top", "-1"}), Contains("--top: got '-1'; expected a whole number of at least 1"));
+    CHECK_THAT(error_of({"--top", "-1"}), Contains("--top: got '-1'; " + whole_number_of_at_least(1)));
     CHECK(error_of({"--capacity", "0"}) == "hpo-tune: error: --capacity: got '0'; expected a size above 0, such as 8GiB\n");
 }
 

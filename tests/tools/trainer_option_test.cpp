@@ -6,6 +6,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -48,7 +49,7 @@ TEST_CASE("an option that the trainer lacks, and words that are no assignment, a
     const Workshop workshop;
     const auto misspelt = tune_bowl(workshop, {"check", "--trainer-option", "step=4"});
     CHECK(misspelt.status == 2);
-    CHECK_THAT(misspelt.error + misspelt.out, Contains("unknown option 'step'") && Contains("did you mean 'steps'"));
+    CHECK_THAT(misspelt.error + misspelt.out, Contains("unknown option 'step'") && Contains(did_you_mean("steps")));
     const auto nothing = tune_bowl(workshop, {"run", "--trainer-option", "steps"});
     CHECK(nothing.status == 2);
     CHECK_THAT(nothing.error, Contains("--trainer-option: got 'steps'; expected NAME=VALUE"));

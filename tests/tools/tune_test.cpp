@@ -13,6 +13,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -138,13 +139,13 @@ TEST_CASE("wrong use is one line that says where, what and what would be right")
         std::string says;
     };
     const std::vector<Mistake> mistakes{
-        {{"rum", "bowl.lua"}, 2, "unknown command 'rum'; did you mean 'run'?"},
-        {{"rum", "--help"}, 2, "unknown command 'rum'; did you mean 'run'?"},
+        {{"rum", "bowl.lua"}, 2, "unknown command 'rum'; " + did_you_mean("run")},
+        {{"rum", "--help"}, 2, "unknown command 'rum'; " + did_you_mean("run")},
         {{"run"}, 2, "got neither a script nor a program; expected SCRIPT, FILE.py:NAME, or -- PROGRAM ARGUMENTS"},
         {{"run", "missing.lua"}, 2, "missing.lua: cannot be read"},
-        {{"run", "bowl.lua", "--sampler", "tpee"}, 2, "--sampler: unknown sampler 'tpee'; did you mean 'tpe'?"},
+        {{"run", "bowl.lua", "--sampler", "tpee"}, 2, "--sampler: unknown sampler 'tpee'; " + did_you_mean("tpe")},
         {{"run", "bowl.lua", "--sampler", "random:x=1"}, 2, "--sampler"},
-        {{"run", "bowl.lua", "--set", "step=4"}, 2, "unknown option 'step'; did you mean 'steps'?"},
+        {{"run", "bowl.lua", "--set", "step=4"}, 2, "unknown option 'step'; " + did_you_mean("steps")},
         {{"run", "bowl.lua", "--trials", "many"}, 2, "--trials: got 'many'; expected a whole number"},
         {{"run", "bowl.lua", "--time", "soon"}, 2, "--time: got 'soon'; expected a duration"},
         {{"run", "bowl.lua", "--device", "tpu"}, 2, "--device: got 'tpu'; expected auto, cpu, cuda, cuda:N or cuda:*"},
@@ -154,8 +155,8 @@ TEST_CASE("wrong use is one line that says where, what and what would be right")
         {{"run", "bowl.lua", "--workers", "0"}, 2, "--workers: got '0'"},
         {{"run", "bowl.lua", "--fix", "x"}, 2, "--fix: got 'x'; expected NAME=VALUE"},
         {{"run", "bowl.lua", "--fix", "x=9"}, 2, "fixed parameter 'x'"},
-        {{"run", "bowl.lua", "--trails", "5"}, 2, "unknown option '--trails'; did you mean '--trials'?"},
-        {{"run", "bowl.lua", "--threads", "100000"}, 2, "--threads: got '100000'; expected a whole number from 1 to 1024"},
+        {{"run", "bowl.lua", "--trails", "5"}, 2, "unknown option '--trails'; " + did_you_mean("--trials")},
+        {{"run", "bowl.lua", "--threads", "100000"}, 2, "--threads: got '100000'; " + whole_number_from(1, 1024)},
         {{"init", "a b"}, 2, "init: got 'a b'; expected a name of letters"},
         {{"run", "bowl.lua", "--store", "bowl.lua"}, 3, "bowl.lua"},
         {{"run", "bowl.lua", "--store", "no/such/folder/hpo.db"}, 3, "no/such/folder"},
@@ -200,7 +201,7 @@ TEST_CASE("a trainer that does not exist is refused with what there is") {
     workshop.write("bowl.lua", script);
     const auto result = tune(workshop, {"run", "bowl.lua"});
     CHECK(result.status == 6);
-    CHECK_THAT(result.error, Contains("quadratik") && Contains("did you mean 'quadratic'?") && Contains("searched"));
+    CHECK_THAT(result.error, Contains("quadratik") && Contains(did_you_mean("quadratic")) && Contains("searched"));
     CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
 }
 
@@ -210,7 +211,7 @@ TEST_CASE("check lists every problem and trains nothing") {
     const auto good = tune(workshop, {"check", "bowl.lua"});
     INFO(good.error);
     CHECK(good.status == 0);
-    CHECK_THAT(good.out, Contains("no problems found"));
+    CHECK_THAT(good.out, Contains(no_problems));
 
     const auto bad = tune(workshop, {"check", "bowl.lua", "--sampler", "tpee", "--trials", "-1", "--fix", "z=1"});
     CHECK(bad.status == 2);
@@ -333,7 +334,8 @@ TEST_CASE("a rule that asks for what the trainer or the machine lacks is refused
         CHECK(name.status == 2);
         CHECK_THAT(name.error,
                    Contains("rule.lua: trainer quadratic: a rule of the script retries with changed parameters: unknown parameter "
-                            "'stps'; did you mean 'steps'?"));
+                            "'stps'; " +
+                            did_you_mean("steps")));
         with_rule("return hpo.retry { params = { steps = 'three' } }");
         const auto value = tune(workshop, {command, "rule.lua"});
         CHECK(value.status == 2);
@@ -353,9 +355,10 @@ TEST_CASE("check and run refuse a rule that is known to fail, and tell its error
         script.replace(script.find("trials = 10,"), 12, "trials = 1, on_oom = function(trial, failure, plan) " + rule + " end,");
         workshop.write("rule.lua", script);
     };
-    for (const auto& [rule, error] : {std::pair{"return hpo.retry { microbatch = 2 }", "'microbatch'; did you mean 'micro_batch'?"},
-                                      std::pair{"return failure.foo.bar", "failure: unknown member 'foo'"},
-                                      std::pair{"return hpo.retry { precision = 'int8' }", "'int8'"}}) {
+    for (const auto& [rule, error] : std::initializer_list<std::pair<std::string, std::string>>{
+             {"return hpo.retry { microbatch = 2 }", "'microbatch'; " + did_you_mean("micro_batch")},
+             {"return failure.foo.bar", "failure: unknown member 'foo'"},
+             {"return hpo.retry { precision = 'int8' }", "'int8'"}}) {
         CAPTURE(rule);
         with_rule(rule);
         const auto checked = tune(workshop, {"check", "rule.lua"});
@@ -562,7 +565,7 @@ TEST_CASE("policies and doctor answer as text and as JSON") {
     CHECK(listed.contains("trainer"));
     const auto kind = tune(workshop, {"policies", "samplers"});
     CHECK(kind.status == 2);
-    CHECK_THAT(kind.error, Contains("did you mean 'sampler'?"));
+    CHECK_THAT(kind.error, Contains(did_you_mean("sampler")));
 
     const auto doctor = tune(workshop, {"doctor"});
     INFO(doctor.out);

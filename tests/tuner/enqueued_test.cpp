@@ -13,6 +13,7 @@
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
 #include "support/catch.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo;
 
@@ -78,14 +79,14 @@ const std::string& message_of(const Trial& trial) { return trial.user_attributes
 TEST_CASE("an enqueued trial with a value that the space does not have fails alone, with its reason") {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const std::vector<std::pair<FixedValues, std::string>> bad{
-        {{{"x", 77.0}}, "fixed parameter 'x': got 77; expected float [0, 1]"},
-        {{{"x", std::string{"large"}}}, "fixed parameter 'x': got large; expected float [0, 1]"},
-        {{{"x", nan}}, "fixed parameter 'x': got nan; expected float [0, 1]"},
-        {{{"x", Value{}}}, "fixed parameter 'x': got null; expected float [0, 1]"},
-        {{{"x", true}}, "fixed parameter 'x': got true; expected float [0, 1]"},
-        {{{"kind", std::string{"c"}}}, "fixed parameter 'kind': got c; expected one of a, b"},
-        {{{"kind", std::string{"a"}}, {"n", 0.123}}, "fixed parameter 'n': got 0.123; expected int [1, 5]"},
-        {{{"n", std::int64_t{9}}, {"kind", std::string{"a"}}}, "fixed parameter 'n': got 9; expected int [1, 5]"}};
+        {{{"x", 77.0}}, test::fixed_parameter("x", "77", "float [0, 1]")},
+        {{{"x", std::string{"large"}}}, test::fixed_parameter("x", "large", "float [0, 1]")},
+        {{{"x", nan}}, test::fixed_parameter("x", "nan", "float [0, 1]")},
+        {{{"x", Value{}}}, test::fixed_parameter("x", "null", "float [0, 1]")},
+        {{{"x", true}}, test::fixed_parameter("x", "true", "float [0, 1]")},
+        {{{"kind", std::string{"c"}}}, test::fixed_parameter("kind", "c", "one of a, b")},
+        {{{"kind", std::string{"a"}}, {"n", 0.123}}, test::fixed_parameter("n", "0.123", "int [1, 5]")},
+        {{{"n", std::int64_t{9}}, {"kind", std::string{"a"}}}, test::fixed_parameter("n", "9", "int [1, 5]")}};
     std::vector<FixedValues> enqueued{{{"x", 0.25}}};
     for (const auto& each : bad) enqueued.push_back(each.first);
     enqueued.push_back({{"x", 0.75}});
@@ -137,7 +138,7 @@ TEST_CASE("a fixed value of the whole run, or a space, that is wrong is the run'
     TwoAtOnce executor;
     store::InMemory store = store_with({});
     CHECK_THROWS_WITH(tuner.optimize(store, "s", branches, executor, {.trials = 3, .fixed = {{"x", 77.0}}}),
-                      "fixed parameter 'x': got 77; expected float [0, 1]");
+                      test::fixed_parameter("x", "77", "float [0, 1]"));
     const Space broken = [](SpaceTrial& trial) { trial.suggest_float("x", 2, 1); };
     store::InMemory other = store_with({{{"x", 0.5}}});
     CHECK_THROWS_WITH(tuner.optimize(other, "s", broken, executor, {.trials = 3}), Catch::Contains("expected low <= high"));
@@ -179,7 +180,7 @@ TEST_CASE("an enqueued name that the space does not ask for is told once, and so
     CHECK(live_listener.told ==
           std::vector<std::string>{"0: enqueued parameter 'z': the space does not ask for it in this trial; it asks for x"});
     CHECK(result.trials[1].state == TrialState::fail);
-    CHECK_THAT(message_of(result.trials[1]), Catch::Contains("fixed parameter 'x': got 77; expected float [0, 1]"));
+    CHECK_THAT(message_of(result.trials[1]), Catch::Contains(test::fixed_parameter("x", "77", "float [0, 1]")));
     CHECK(result.trials[2].values == std::vector{1.0});
     CHECK(result.trials[3].state == TrialState::complete);
 }

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 #include "support/messages.hpp"
 #include "support/pool.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo;
 using namespace hpo::test;
@@ -30,8 +31,8 @@ AttemptOutcome outcome_with(const std::string& kind) {
 }  // namespace
 
 TEST_CASE("a program that is no worker is found out at the start") {
-    CHECK_THROWS_WITH(worker::Pool{babbling("silent")}, Catch::Contains("the process ended with status 0"));
-    CHECK_THROWS_WITH(worker::Pool{babbling("half_line")}, Catch::Contains("the process ended with status 0"));
+    CHECK_THROWS_WITH(worker::Pool{babbling("silent")}, Catch::Contains(ended_with_status(0)));
+    CHECK_THROWS_WITH(worker::Pool{babbling("half_line")}, Catch::Contains(ended_with_status(0)));
     CHECK_THROWS_WITH(worker::Pool{babbling("refuses")}, Catch::Contains("no such thing"));
     CHECK_THROWS_WITH(worker::Pool{babbling("other_protocol")}, Catch::Contains("speaks protocol 2; this program speaks 1"));
     CHECK(children().empty());
@@ -40,7 +41,7 @@ TEST_CASE("a program that is no worker is found out at the start") {
 TEST_CASE("a worker that talks nonsense costs its attempt, with a clear failure") {
     CHECK(outcome_with("ends_twice").kind == OutcomeKind::complete);
     CHECK(outcome_with("answers_unasked").kind == OutcomeKind::complete);
-    CHECK(outcome_with("half_end").failure->message == "the process ended with status 0");
+    CHECK(outcome_with("half_end").failure->message == ended_with_status(0));
     CHECK(outcome_with("all_at_once").failure->message == "why");
     CHECK_THAT(outcome_with("endless_line").failure->message, Catch::Contains("a line above 256.00 MiB"));
 }

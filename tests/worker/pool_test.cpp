@@ -13,6 +13,7 @@
 #include "support/sanitizer.hpp"
 #include "support/set_clock.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo;
 using namespace hpo::test;
@@ -495,7 +496,7 @@ TEST_CASE("a check that hangs or crashes is an error that names the trainer, and
     }
     worker::Pool pool{fault_config()};
     CHECK_THROWS_WITH(pool.check(fault_job(0, "segv_in_check").params, {}),
-                      Catch::Contains("trainer fault: check: no answer: the process was ended by SIGSEGV"));
+                      Catch::Contains("trainer fault: check: no answer: " + ended_by_signal("SIGSEGV")));
     CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
 
@@ -560,12 +561,12 @@ TEST_CASE("a pool whose trainer cannot be had says why and leaves nothing") {
     const auto before = open_descriptors();
     auto config = fault_config();
     config.trainer = "fualt";
-    CHECK_THROWS_WITH(worker::Pool{config}, Catch::Contains("trainer fualt: no libhpo_trainer_fualt.so; did you mean 'fault'?"));
+    CHECK_THROWS_WITH(worker::Pool{config}, Catch::Contains("trainer fualt: no libhpo_trainer_fualt.so; " + did_you_mean("fault")));
     config = fault_config();
     config.worker_program = "/nonexistent/hpo-worker";
     CHECK_THROWS_WITH(worker::Pool{config}, Catch::Contains("/nonexistent/hpo-worker: cannot be started: No such file"));
     config.worker_program = "/bin/true";
-    CHECK_THROWS_WITH(worker::Pool{config}, Catch::Contains("trainer fault: the process ended with status 0"));
+    CHECK_THROWS_WITH(worker::Pool{config}, Catch::Contains("trainer fault: " + ended_with_status(0)));
     config.worker_program = "/bin/echo";
     CHECK_THROWS_AS(worker::Pool{config}, Error);
     CHECK(children().empty());

@@ -8,6 +8,7 @@
 #include "support/pool.hpp"
 #include "support/sanitizer.hpp"
 #include "support/set_clock.hpp"
+#include "support/wording.hpp"
 #include "worker/child/host_memory_limit.hpp"
 #include "worker/processor.hpp"
 
@@ -128,13 +129,13 @@ TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and 
         const MemoryEvidence found = pool.evidence(fault("throw_in_dry_run"), batch(8), Evidence::dry_run);
         REQUIRE(found.prediction);
         CHECK(found.prediction->source == PeakSource::probe);
-        CHECK(found.prediction->remark ==
-              "probed with real steps instead of a dry run; no action is needed (std::runtime_error: no meta kernel for aten::frob of "
-              "trial 0)");
+        CHECK(found.prediction->remark == probed_instead +
+                                              "; no action is needed (std::runtime_error: no meta kernel for aten::frob of "
+                                              "trial 0)");
     }
-    CHECK(noted.notes ==
-          std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run; no action is needed "
-                                   "(std::runtime_error: no meta kernel for aten::frob of trial 0)"});
+    CHECK(noted.notes == std::vector<std::string>{"trainer fault: this configuration is " + probed_instead +
+                                                  "; no action is needed "
+                                                  "(std::runtime_error: no meta kernel for aten::frob of trial 0)"});
     const MemoryEvidence shape = pool.evidence(fault("throw_in_predict"), batch(8), Evidence::dry_run);
     CHECK_FALSE(shape.prediction);
     CHECK(shape.profile->weight_bytes == 8);
@@ -142,7 +143,7 @@ TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and 
           "no dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0; no probe: std::runtime_error: no meta kernel for "
           "aten::frob of trial 0");
     CHECK(pool.evidence(fault("nonsense_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark ==
-          "probed with real steps instead of a dry run (a need of -5 bytes)");
+          probed_instead + " (a need of -5 bytes)");
     // An error that comes at once costs nothing: other parameters are still asked about.
     CHECK(pool.evidence(fault("none"), batch(8), Evidence::dry_run).prediction->source == PeakSource::dry_run);
 }
@@ -151,10 +152,8 @@ TEST_CASE("a trainer's own reason is told to the letter, whatever words it has")
     Noted noted;
     worker::Pool pool{noted.config};
     const std::string said = "trainer fault: ask: dry run: std::bad_alloc is what this is not";
-    CHECK(pool.evidence(fault("say_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark ==
-          "probed with real steps instead of a dry run (" + said + ")");
-    CHECK(noted.notes ==
-          std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run (" + said + ")"});
+    CHECK(pool.evidence(fault("say_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark == probed_instead + " (" + said + ")");
+    CHECK(noted.notes == std::vector<std::string>{"trainer fault: this configuration is " + probed_instead + " (" + said + ")"});
 }
 
 TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any more after the second in a row") {
@@ -174,9 +173,11 @@ TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any
         CHECK(found.prediction->remark == last.prediction->remark);
     }
     REQUIRE(noted.notes.size() == 3);
-    CHECK_THAT(noted.notes[0], Catch::StartsWith("trainer fault: this configuration is probed with real steps instead of a dry run "
-                                                 "(no answer: the process was ended by SIGSEGV"));
-    CHECK(noted.notes[1] == "trainer fault: this configuration is probed with real steps instead of a dry run (no answer within 1.5 s)");
+    CHECK_THAT(noted.notes[0], Catch::StartsWith("trainer fault: this configuration is " + probed_instead +
+                                                 " "
+                                                 "(no answer: " +
+                                                 ended_by_signal("SIGSEGV")));
+    CHECK(noted.notes[1] == "trainer fault: this configuration is " + probed_instead + " (no answer within 1.5 s)");
     CHECK_THAT(noted.notes[2], Catch::EndsWith("; it is not asked any more"));
     CHECK(clock.run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
@@ -212,10 +213,9 @@ TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains 
     noted.config.loop = clock.loop();
     worker::Pool pool{noted.config};
     CHECK(pool.evidence(fault("terabyte_in_dry_run"), batch(8), Evidence::dry_run).prediction->source == PeakSource::probe);
-    CHECK(noted.notes ==
-          std::vector<std::string>{
-              "trainer fault: this configuration is probed with real steps instead of a dry run; no action is needed (more host "
-              "memory was asked for than the 1.00 GiB that a prediction may take)"});
+    CHECK(noted.notes == std::vector<std::string>{"trainer fault: this configuration is " + probed_instead +
+                                                  "; no action is needed (more host "
+                                                  "memory was asked for than the 1.00 GiB that a prediction may take)"});
     CHECK(clock.run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
 

@@ -9,6 +9,7 @@
 #include "hpo/worker/line_buffer.hpp"
 #include "support/catch.hpp"
 #include "support/messages.hpp"
+#include "support/wording.hpp"
 
 using namespace hpo;
 using namespace hpo::worker;
@@ -32,16 +33,16 @@ TEST_CASE("every message comes back as it was sent") {
 }
 
 TEST_CASE("what is no message is refused, and what is known is listed") {
-    CHECK_THROWS_WITH(parse_message<Request>(R"({"op": "jbo"})"),
-                      "message: unknown op 'jbo'; did you mean 'job'?; known: job, evaluate, go_on, stop, suggested, recalled, profile, "
-                      "predict, check, measure, quit");
+    CHECK_THROWS_WITH(parse_message<Request>(R"({"op": "jbo"})"), "message: unknown op 'jbo'; " + test::did_you_mean("job") +
+                                                                      "; known: job, evaluate, go_on, stop, suggested, recalled, profile, "
+                                                                      "predict, check, measure, quit");
     CHECK_THROWS_WITH(parse_message<Request>("[1]"), "message: got [1]; expected an object");
     CHECK_THROWS_WITH(parse_message<Request>(R"({"op": 3})"), "op: got 3; expected a text");
     CHECK_THROWS_WITH(parse_message<Event>(R"({"op": "report", "report": {"step": "a"}})"),
                       R"(report.report.step: got "a"; expected a whole number)");
-    CHECK_THROWS_WITH(parse_message<Event>(R"({"op": "re\nport"})"),
-                      "message: unknown op 're\\nport'; did you mean 'report'?; known: ready, refused, started, report, suggest, recall, "
-                      "keep, alive, memory, checkpoint, end, answer");
+    CHECK_THROWS_WITH(parse_message<Event>(R"({"op": "re\nport"})"), "message: unknown op 're\\nport'; " + test::did_you_mean("report") +
+                                                                         "; known: ready, refused, started, report, suggest, recall, "
+                                                                         "keep, alive, memory, checkpoint, end, answer");
     CHECK_THROWS_AS(parse_message<Event>(""), Error);
 }
 
