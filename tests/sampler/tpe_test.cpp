@@ -137,19 +137,23 @@ TEST_CASE("one model learns across the branches of a conditional space") {
         const auto beta = params.number("beta");
         return *params.number("batch") + (beta ? std::fabs(*beta - 0.8) : 0.5);
     };
-    Past past;
-    Tpe tpe;
-    for (int i = 0; i < 60; ++i) {
-        const hpo::History history = past.history();
-        Trial trial;
-        trial.number = i;
-        trial.params = hpo::suggest_params(tpe, space, {i, history}, hpo::Seed{5});
-        trial.state = TrialState::complete;
-        trial.values = {loss(trial.params)};
-        CHECK(trial.params.size() == (trial.params.find("beta") ? 3 : 2));
-        past.trials.push_back(std::move(trial));
+    double mean = 0;  // over eight studies: how often the next trial is good. At random it is 0.03
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        Past past;
+        Tpe tpe;
+        for (int i = 0; i < 60; ++i) {
+            const hpo::History history = past.history();
+            Trial trial;
+            trial.number = i;
+            trial.params = hpo::suggest_params(tpe, space, {i, history}, hpo::Seed{seed});
+            trial.state = TrialState::complete;
+            trial.values = {loss(trial.params)};
+            CHECK(trial.params.size() == (trial.params.find("beta") ? 3 : 2));
+            past.trials.push_back(std::move(trial));
+        }
+        mean += share(past, space, [&](const hpo::ParamSet& params) { return params.find("beta") && loss(params) < 0.3; }) / 8;
     }
-    CHECK(share(past, space, [&](const hpo::ParamSet& params) { return params.find("beta") && loss(params) < 0.3; }) > 0.8);
+    CHECK(mean > 0.45);
 }
 
 TEST_CASE("a distribution that has changed is drawn from as it is now") {

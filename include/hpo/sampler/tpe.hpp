@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +13,10 @@
 
 #include "hpo/core/field.hpp"
 #include "hpo/sampler/concept.hpp"
+#include "hpo/sampler/tpe_observations.hpp"
 #include "hpo/sampler/tpe_parzen_estimator.hpp"
 #include "hpo/sampler/tpe_split.hpp"
 #include "hpo/sampler/uniform.hpp"
-#include "hpo/space/inferred_space.hpp"
 
 namespace hpo::sampler {
 
@@ -25,8 +26,10 @@ namespace hpo::sampler {
 ///
 /// Draws uniformly until `startup_trials` trials have ended. Infeasible trials and rejected proposals are the worst observations. Running
 /// trials repel. A failed trial is ignored unless a constraint says that it was infeasible. One model covers all branches of a conditional
-/// space: an observation without a parameter has the prior there. One objective only. O(observations * parameters) for each draw. Keeps no
-/// state.
+/// space: an observation without a parameter has the prior there. One objective only.
+///
+/// What it has computed of a history it keeps for the next draw (TpeObservations). A draw then costs O(ei_candidates * observations *
+/// parameters) multiplications. Thread safety: none. A copy is independent.
 class Tpe {
 public:
     static constexpr std::string_view name = "tpe";
@@ -48,17 +51,13 @@ public:
     Tpe() : Tpe{Config{}} {}
     explicit Tpe(Config config);
 
-    [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) const;
+    [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng);
 
     /// Draws one parameter inside its narrowing, given the values that the trial already has.
-    [[nodiscard]] double suggest(const Ask& ask) const;
+    [[nodiscard]] double suggest(const Ask& ask);
 
 private:
-    struct Estimators {
-        TpeParzenEstimator good;
-        TpeParzenEstimator other;
-    };
-    /// The modelled parameters and their values in each observation.
+    /// The modelled parameters.
     struct Model {
         std::vector<std::string_view> names;
         std::vector<TpeAxis> axes;
@@ -67,22 +66,20 @@ private:
             names.push_back(parameter);
             axes.emplace_back(distribution);
         }
-        [[nodiscard]] Estimators estimators(const TrialContext& trial, const Config& config) const;
-        [[nodiscard]] std::vector<std::vector<double>> columns(const std::vector<const ParamSet*>& observations) const;
+        [[nodiscard]] TpeParzenEstimator estimator(const std::vector<const ParamSet*>& observations, double prior_weight) const;
     };
 
-    static std::vector<Dimension> observed_space(const TrialContext& trial);
-
-    [[nodiscard]] bool has_learned(const History& history) const;
+    [[nodiscard]] bool has_learned(const TrialContext& trial);
 
     static std::size_t greatest_ratio(const std::vector<double>& good, const std::vector<double>& other);
 
     Config config_;
+    TpeObservations observations_;
 };
 
 static_assert(JointSampler<Tpe> && Configurable<Tpe>);
 
-inline Tpe::Tpe(Config config) : config_{config} {
+inline Tpe::Tpe(Config config) : config_{config}, observations_{config.gamma, config.prior_weight} {
     if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
     if (config.ei_candidates < 1) throw bad_value("ei_candidates", std::to_string(config.ei_candidates), "1 or more");
     if (!(config.gamma > 0 && config.gamma <= 1)) throw bad_value("gamma", display_text(config.gamma), "above 0, at most 1");
@@ -91,89 +88,83 @@ inline Tpe::Tpe(Config config) : config_{config} {
     }
 }
 
-inline ParamSet Tpe::suggest_joint(const TrialContext& trial, Rng& rng) const {
-    if (!has_learned(trial.history)) return {};
-    Model model;
-    std::vector<Dimension> space;
-    for (Dimension& dimension : observed_space(trial)) {
-        if (!is_single(*dimension.distribution)) space.push_back(std::move(dimension));
-    }
+inline ParamSet Tpe::suggest_joint(const TrialContext& trial, Rng& rng) {
+    if (!has_learned(trial)) return {};
+    std::vector<Dimension> space = observations_.space();
+    std::erase_if(space, [](const Dimension& dimension) { return is_single(*dimension.distribution); });
     if (space.empty()) return {};
+    Model model;
     std::vector<TpePart> parts;
     for (const Dimension& dimension : space) {
         model.add_axis(dimension.name, *dimension.distribution);
         parts.push_back({model.axes.back(), {}});
     }
-    const auto [good, other] = model.estimators(trial, config_);
+    const TpeParzenEstimator good = model.estimator(observations_.good(trial.history), config_.prior_weight);
     const auto points = good.draw(parts, static_cast<std::size_t>(config_.ei_candidates), rng);
-    const std::size_t best = greatest_ratio(good.log_density(points), other.log_density(points));
+    const std::size_t best = greatest_ratio(good.log_density(points), observations_.log_density_of_others(model.names, points));
     ParamSet drawn;
-    for (std::size_t d = 0; d < space.size(); ++d) drawn.set({space[d].name, space[d].distribution, points[d][best]});
+    drawn.reserve(space.size());
+    for (std::size_t d = 0; d < space.size(); ++d) drawn.append({space[d].name, space[d].distribution, points[d][best]});
     return drawn;
 }
 
-inline double Tpe::suggest(const Ask& ask) const {
+inline double Tpe::suggest(const Ask& ask) {
     const auto part = narrowed(ask.distribution, ask.within);
     const auto uniform = [&] { return draw_uniform(ask.distribution, ask.within, ask.rng); };
-    if (!has_learned(ask.trial.history) || is_single(*part)) return uniform();
-    const std::vector<Dimension> space = observed_space(ask.trial);
+    if (!has_learned(ask.trial) || is_single(*part)) return uniform();
+    const std::vector<Dimension> space = observations_.space();
     const auto is_modelled = [&](std::string_view parameter, const Distribution& distribution) {
-        for (const Dimension& dimension : space) {
-            if (dimension.name == parameter) return !is_single(distribution) && compatible(*dimension.distribution, distribution);
-        }
-        return false;
+        const auto found = std::ranges::find(space, parameter, &Dimension::name);
+        return found != space.end() && !is_single(distribution) && compatible(*found->distribution, distribution);
     };
     if (!is_modelled(ask.name, ask.distribution)) return uniform();
 
     Model model;
     std::vector<double> known;
+    bool are_latest = observations_.has(ask.name, ask.distribution);  // the distributions, and not earlier ones with other ranges
     for (const Param& param : ask.fixed) {
         if (!is_modelled(param.name, *param.distribution)) continue;
         model.add_axis(param.name, *param.distribution);
         known.push_back(param.internal);
+        are_latest = are_latest && observations_.has(param.name, *param.distribution) && model.axes.back().holds(param.internal);
     }
     model.add_axis(ask.name, ask.distribution);
-    auto [good, other] = model.estimators(ask.trial, config_);
-    for (std::size_t d = 0; d < known.size(); ++d) {
-        good.condition(d, known[d]);
-        other.condition(d, known[d]);
+    TpeParzenEstimator good = model.estimator(observations_.good(ask.trial.history), config_.prior_weight);
+    for (std::size_t d = 0; d < known.size(); ++d) good.condition(d, known[d]);
+    const auto count = static_cast<std::size_t>(config_.ei_candidates);
+    std::vector<std::vector<double>> points{good.draw(known.size(), {TpeAxis{*part}, ask.within.allowed}, count, ask.rng)};
+    const std::vector<double> drawn = points[0];
+    const std::vector<double> of_good = good.log_density(points, known.size());
+    if (are_latest) {
+        points.clear();
+        for (const double each : known) points.emplace_back(count, each);
+        points.push_back(drawn);
+        return drawn[greatest_ratio(of_good, observations_.log_density_of_others(model.names, points))];
     }
-    const std::vector<std::vector<double>> points{
-        good.draw(known.size(), {TpeAxis{*part}, ask.within.allowed}, static_cast<std::size_t>(config_.ei_candidates), ask.rng)};
-    return points[0][greatest_ratio(good.log_density(points, known.size()), other.log_density(points, known.size()))];
+    TpeParzenEstimator others = model.estimator(tpe_split(ask.trial.history, ask.trial.number, config_.gamma).above, config_.prior_weight);
+    for (std::size_t d = 0; d < known.size(); ++d) others.condition(d, known[d]);
+    return drawn[greatest_ratio(of_good, others.log_density(points, known.size()))];
 }
 
-inline Tpe::Estimators Tpe::Model::estimators(const TrialContext& trial, const Config& config) const {
-    const TpeSplit split = tpe_split(trial.history, trial.number, config.gamma);
-    return {TpeParzenEstimator{axes, columns(split.below), split.below.size(), config.prior_weight},
-            TpeParzenEstimator{axes, columns(split.above), split.above.size(), config.prior_weight}};
-}
-
-inline std::vector<std::vector<double>> Tpe::Model::columns(const std::vector<const ParamSet*>& observations) const {
+inline TpeParzenEstimator Tpe::Model::estimator(const std::vector<const ParamSet*>& observations, double prior_weight) const {
     std::vector<std::vector<double>> values(axes.size(),
                                             std::vector<double>(observations.size(), std::numeric_limits<double>::quiet_NaN()));
     for (std::size_t i = 0; i < observations.size(); ++i) {
-        const ParamSet& params = *observations[i];
         for (std::size_t d = 0; d < axes.size(); ++d) {
-            const Param* param = params.find(names[d], d);
+            const Param* param = observations[i]->find(names[d], d);
             if (param && axes[d].holds(param->internal)) values[d][i] = param->internal;
         }
     }
-    return values;
+    return {axes, values, observations.size(), prior_weight};
 }
 
-inline std::vector<Dimension> Tpe::observed_space(const TrialContext& trial) {
-    return inferred_space(trial.history.trials, [&](const Trial& other) { return other.number != trial.number && tpe_observes(other); });
-}
-
-inline bool Tpe::has_learned(const History& history) const {
-    if (history.directions.size() > 1) {
-        throw Error{Errc::usage, "sampler tpe: got " + std::to_string(history.directions.size()) +
+inline bool Tpe::has_learned(const TrialContext& trial) {
+    if (trial.history.directions.size() > 1) {
+        throw Error{Errc::usage, "sampler tpe: got " + std::to_string(trial.history.directions.size()) +
                                      " objectives; expected one; known for several: random"};
     }
-    std::int64_t ended = 0;
-    for (const Trial& trial : history.trials) ended += trial.state == TrialState::complete || trial.state == TrialState::pruned ? 1 : 0;
-    return ended >= config_.startup_trials;
+    observations_.follow(trial.history, trial.number);
+    return observations_.learned_from() >= config_.startup_trials;
 }
 
 inline std::size_t Tpe::greatest_ratio(const std::vector<double>& good, const std::vector<double>& other) {

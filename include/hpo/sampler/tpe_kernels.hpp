@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "hpo/base/order.hpp"
@@ -22,12 +24,29 @@ struct TpePart {
     [[nodiscard]] bool allows(std::size_t choice) const { return allowed.empty() || allowed[choice]; }
 };
 
+/// The width of the kernel of value `place` of `count` on an axis, between its neighbours or the axis's ends: the larger gap, and for the
+/// outermost values the inner gap. At least 1 / min(100, count + 2) of the axis, at most the whole axis.
+[[nodiscard]] inline double tpe_width(const TpeAxis& axis, std::size_t place, std::size_t count, double left_gap, double right_gap) {
+    const double range = axis.high - axis.low;
+    double gap = std::max(left_gap, right_gap);
+    if (count > 1 && place == 0) gap = right_gap;
+    if (count > 1 && place + 1 == count) gap = left_gap;
+    return std::clamp(gap, range / std::min(100.0, static_cast<double>(count) + 2), range);
+}
+
+/// The logs of a choice's kernel at another choice than the observed one, and at the observed one, if `present` observations have the
+/// parameter.
+[[nodiscard]] inline std::pair<double, double> tpe_log_choice(std::size_t choices, std::size_t present, double prior_weight) {
+    const double floor = prior_weight / (static_cast<double>(present) + 1);
+    const double sum = floor * static_cast<double>(choices) + 1;
+    return {std::log(floor / sum), std::log((floor + 1) / sum)};
+}
+
 /// One parameter's part of a mixture of product kernels: kernel k for observation k, and the prior as the last kernel. An observation that
 /// lacks the parameter has the prior's kernel.
 ///
-/// A number's kernel is a normal distribution truncated to the axis. Its width is the larger gap to its neighbours; for the outermost it is
-/// the inner gap. The width lies between 1/min(100, n + 2) of the axis and the whole axis. On a grid, a kernel is the normal's mass over
-/// the cell. A choice's kernel is the observed choice over a floor of prior_weight / (n + 1).
+/// A number's kernel is a normal distribution truncated to the axis, of width tpe_width. On a grid, a kernel is the normal's mass over the
+/// cell. A choice's kernel is the observed choice over a floor of prior_weight / (n + 1).
 class TpeKernels {
 public:
     /// `values`: the observations' internal values, NaN if the parameter is missing.
@@ -140,14 +159,10 @@ inline void TpeKernels::build_normals(const std::vector<double>& values) {
     for (std::size_t k = 0; k < values.size(); ++k) at[k] = std::isnan(values[k]) ? values[k] : axis_.to_model(values[k]);
     const std::vector<std::size_t> sorted = ascending_order(at);  // observations that have the parameter
     const std::size_t n = sorted.size();
-    const double narrowest = range / std::min(100.0, static_cast<double>(n) + 2);
     const auto width = [&](std::size_t i) {
         const double left = at[sorted[i]] - (i > 0 ? at[sorted[i - 1]] : axis_.low);
         const double right = (i + 1 < n ? at[sorted[i + 1]] : axis_.high) - at[sorted[i]];
-        double gap = std::max(left, right);
-        if (n > 1 && i == 0) gap = right;
-        if (n > 1 && i + 1 == n) gap = left;
-        return std::clamp(gap, narrowest, range);
+        return tpe_width(axis_, i, n, left, right);
     };
 
     const bool grid = axis_.step > 0;
@@ -191,10 +206,7 @@ inline void TpeKernels::copy_normal(std::size_t to, std::size_t from) {
 inline void TpeKernels::build_choices(const std::vector<double>& values, double prior_weight) {
     std::size_t present = 0;
     for (const double value : values) present += std::isnan(value) ? 0U : 1U;
-    const double floor = prior_weight / (static_cast<double>(present) + 1);
-    const double sum = floor * static_cast<double>(axis_.choices) + 1;
-    log_observed_ = std::log((floor + 1) / sum);
-    log_other_ = std::log(floor / sum);
+    std::tie(log_other_, log_observed_) = tpe_log_choice(axis_.choices, present, prior_weight);
     group_.reserve(values.size() + 1);
     for (const double value : values) {
         group_.push_back(static_cast<std::uint32_t>(std::isnan(value) ? axis_.choices : static_cast<std::size_t>(value)));

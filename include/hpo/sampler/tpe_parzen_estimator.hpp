@@ -11,6 +11,16 @@
 
 namespace hpo::sampler {
 
+/// The log of the weight of the observation that is older than all but `place` of `count`. It is 1 for the latest 25. Before them it fades,
+/// down to 1 / count for the oldest.
+[[nodiscard]] inline double tpe_log_weight(std::size_t place, std::size_t count) {
+    const std::size_t fading = count > 25 ? count - 25 : 0;
+    if (place >= fading) return 0;
+    const double oldest = 1 / static_cast<double>(count);
+    const double age = fading > 1 ? static_cast<double>(place) / static_cast<double>(fading - 1) : 0;
+    return std::log(oldest + age * (1 - oldest));
+}
+
 /// A density over several parameters at once: a weighted sum of product kernels, one for each observation and one for the prior.
 /// Observations weigh 1. If there are more than 25, all but the latest 25 fade, down to 1/n for the oldest. Densities are not normalised,
 /// because only their ratios matter.
@@ -47,12 +57,7 @@ private:
 inline TpeParzenEstimator::TpeParzenEstimator(const std::vector<TpeAxis>& axes, const std::vector<std::vector<double>>& columns,
                                               std::size_t observations, double prior_weight) {
     log_weights_.reserve(observations + 1);
-    const std::size_t fading = observations > 25 ? observations - 25 : 0;
-    const double oldest = 1 / static_cast<double>(std::max<std::size_t>(1, observations));
-    for (std::size_t i = 0; i < observations; ++i) {
-        const double age = fading > 1 ? static_cast<double>(i) / static_cast<double>(fading - 1) : 0;
-        log_weights_.push_back(i < fading ? std::log(oldest + age * (1 - oldest)) : 0);
-    }
+    for (std::size_t i = 0; i < observations; ++i) log_weights_.push_back(tpe_log_weight(i, observations));
     log_weights_.push_back(observations > 0 ? std::log(prior_weight) : 0);
     kernels_.reserve(axes.size());
     for (std::size_t d = 0; d < axes.size(); ++d) kernels_.emplace_back(axes[d], columns[d], prior_weight);

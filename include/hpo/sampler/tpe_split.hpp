@@ -22,6 +22,30 @@ struct TpeSplit {
 /// counts only if a constraint says that it was infeasible.
 [[nodiscard]] bool tpe_observes(const Trial& trial);
 
+/// The parameters of an observed trial. If a rule changed them, those of its last attempt.
+[[nodiscard]] inline const ParamSet& tpe_params(const Trial& trial) {
+    return trial.attempts.empty() ? trial.params : params_of(trial, trial.attempts.back());
+}
+
+/// How good an observation is; the smaller, the better.
+struct TpeRank {
+    enum class Kind : char { complete, pruned, infeasible, running };
+    Kind kind = Kind::running;
+    double first = 0;
+    double second = 0;  ///< compared if `first` is equal
+    friend bool operator<(const TpeRank& a, const TpeRank& b) {
+        if (a.kind != b.kind) return a.kind < b.kind;
+        if (a.first != b.first) return a.first < b.first;
+        return a.second < b.second;
+    }
+};
+[[nodiscard]] TpeRank tpe_rank(const Trial& trial, Direction direction);
+[[nodiscard]] TpeRank tpe_rank(const Rejection& rejection);
+
+/// The number of good observations among `finished` trials.
+[[nodiscard]] std::size_t tpe_good_count(double gamma, std::size_t finished);
+inline constexpr std::size_t tpe_most_good = 25;
+
 /// Splits the history, without trial `number`. The best share `gamma` of the finished trials, at most 25, is below.
 ///
 /// Complete trials are the best, by value. Then come pruned trials, by their last step and their value there. Then come infeasible trials
@@ -39,60 +63,56 @@ inline bool tpe_observes(const Trial& trial) {
     return false;
 }
 
-inline TpeSplit tpe_split(const History& history, std::int64_t number, double gamma) {
-    enum class Rank { complete, pruned, infeasible, running };
-    struct Observation {
-        const ParamSet* params;
-        Rank rank;
-        double first;   // smaller is better
-        double second;  // compared if `first` is equal
-    };
-    const bool minimize = history.directions.empty() || history.directions[0] == Direction::minimize;
+inline TpeRank tpe_rank(const Trial& trial, Direction direction) {
     const auto loss = [&](double value) {
         if (std::isnan(value)) return std::numeric_limits<double>::infinity();
-        return minimize ? value : -value;
+        return direction == Direction::minimize ? value : -value;
     };
-    const auto observed = [&](const Trial& trial) -> Observation {
-        const ParamSet* const params = trial.attempts.empty() ? &trial.params : &params_of(trial, trial.attempts.back());
-        if (trial.state == TrialState::running) return {params, Rank::running, 0, 0};
-        if (!trial.feasible()) return {params, Rank::infeasible, trial.total_violation(), 0};
-        if (trial.state == TrialState::complete) {
-            return {params, Rank::complete, loss(trial.values.empty() ? std::nan("") : trial.values[0]), 0};
-        }
-        if (trial.intermediate.empty()) return {params, Rank::pruned, 1, 0};
-        const auto& [step, value] = *trial.intermediate.rbegin();
-        return {params, Rank::pruned, -static_cast<double>(step), loss(value)};
-    };
+    if (trial.state == TrialState::running) return {TpeRank::Kind::running};
+    if (!trial.feasible()) return {TpeRank::Kind::infeasible, trial.total_violation()};
+    if (trial.state == TrialState::complete) return {TpeRank::Kind::complete, loss(trial.values.empty() ? std::nan("") : trial.values[0])};
+    if (trial.intermediate.empty()) return {TpeRank::Kind::pruned, 1};
+    const auto& [step, value] = *trial.intermediate.rbegin();
+    return {TpeRank::Kind::pruned, -static_cast<double>(step), loss(value)};
+}
 
+inline TpeRank tpe_rank(const Rejection& rejection) {
+    return {TpeRank::Kind::infeasible, std::isnan(rejection.violation) ? HUGE_VAL : rejection.violation};
+}
+
+inline std::size_t tpe_good_count(double gamma, std::size_t finished) {
+    return static_cast<std::size_t>(std::min(static_cast<double>(tpe_most_good), std::ceil(gamma * static_cast<double>(finished))));
+}
+
+inline TpeSplit tpe_split(const History& history, std::int64_t number, double gamma) {
+    struct Observation {
+        const ParamSet* params;
+        TpeRank rank;
+    };
+    const Direction direction = history.directions.empty() ? Direction::minimize : history.directions[0];
     std::vector<Observation> observations;
     observations.reserve(history.trials.size() + history.rejections.size());
     std::size_t finished = 0;
     auto rejection = history.rejections.begin();
     const auto reject_until = [&](const Trial* next) {
         for (; rejection != history.rejections.end() && (!next || (next->started && rejection->at < *next->started)); ++rejection) {
-            const double violation = std::isnan(rejection->violation) ? HUGE_VAL : rejection->violation;
-            observations.push_back({&rejection->params, Rank::infeasible, violation, 0});
+            observations.push_back({&rejection->params, tpe_rank(*rejection)});
         }
     };
     for (const Trial& trial : history.trials) {
         if (trial.number == number || !tpe_observes(trial)) continue;
         reject_until(&trial);
-        observations.push_back(observed(trial));
+        observations.push_back({&tpe_params(trial), tpe_rank(trial, direction)});
         if (trial.state != TrialState::running) ++finished;
     }
     reject_until(nullptr);
 
-    const auto is_better = [](const Observation& x, const Observation& y) {
-        if (x.rank != y.rank) return x.rank < y.rank;
-        if (x.first != y.first) return x.first < y.first;
-        return x.second < y.second;
-    };
-    const auto wanted = static_cast<std::size_t>(std::min(25.0, std::ceil(gamma * static_cast<double>(finished))));
+    const std::size_t wanted = tpe_good_count(gamma, finished);
     std::vector<std::size_t> best;  // the best first, and of equal ones the older; at most 25, so that insertion is cheap
     for (std::size_t i = 0; i < observations.size(); ++i) {
-        if (observations[i].rank == Rank::running) continue;
+        if (observations[i].rank.kind == TpeRank::Kind::running) continue;
         std::size_t place = best.size();
-        while (place > 0 && is_better(observations[i], observations[best[place - 1]])) --place;
+        while (place > 0 && observations[i].rank < observations[best[place - 1]].rank) --place;
         if (place == wanted) continue;
         if (best.size() == wanted) best.pop_back();
         best.insert(best.begin() + static_cast<std::ptrdiff_t>(place), i);

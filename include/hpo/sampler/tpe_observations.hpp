@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+#include "hpo/sampler/tpe_growing_kernels.hpp"
+#include "hpo/sampler/tpe_parzen_estimator.hpp"
+#include "hpo/sampler/tpe_split.hpp"
+#include "hpo/space/inferred_space.hpp"
+
+namespace hpo::sampler {
+
+namespace tpe_detail {
+
+/// exp(x) of two numbers x <= 0, to about 1e-15; below -700 it is exp(-700). Only additions and multiplications: a program that is not
+/// built for processors with fused ones gets the same bits on each x86-64.
+[[nodiscard]] inline Pair exp_below_zero(Pair x) {
+    constexpr double shift = 0x1.8p52;  // adding it rounds to a whole number, which is then in the lowest bits
+    const Pair bounded = x < -700.0 ? Pair{-700.0, -700.0} : x;
+    const Pair shifted = bounded * 0x1.71547652b82fep0 + shift;
+    const Pair whole = shifted - shift;
+    const Pair rest = (bounded - whole * 0x1.62e42fefa0000p-1) - whole * 0x1.cf79abc9e3b3ap-40;  // in [-log(2) / 2, log(2) / 2]
+    Pair sum = Pair{} + 1.0 / 479001600;                                                         // Taylor's series
+    for (const double factorial : {39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
+        sum = sum * rest + 1 / factorial;
+    const PairOfBits exponent = (std::bit_cast<PairOfBits>(shifted) << 52U) + (std::uint64_t{1023} << 52U);
+    return sum * std::bit_cast<Pair>(exponent);
+}
+
+}  // namespace tpe_detail
+
+/// What TPE has observed in a study, kept between its draws: the best observations, and the density of the others.
+///
+/// A call continues where the last one ended. It looks at trials that are new and at those that had not ended. If the history is no
+/// continuation of the last one, everything is computed from its beginning. So the answers are always those of the whole history.
+/// The rules of the split are tpe_split's, those of the density TpeParzenEstimator's. Thread safety: none. A copy is independent.
+class TpeObservations {
+public:
+    TpeObservations(double gamma, double prior_weight) : gamma_{gamma}, prior_weight_{prior_weight} { reset(); }
+
+    /// Takes in what is new. `number` is the trial that is drawn for, which is not observed. O(new * parameters * n) comparisons and moves,
+    /// and n logarithms, for n observations.
+    void follow(const History& history, std::int64_t number);
+
+    /// Trials that are complete or pruned.
+    [[nodiscard]] std::int64_t learned_from() const noexcept { return learned_from_; }
+
+    /// The parameters that all observations together have, by name. Those are left out whose distributions are not compatible.
+    [[nodiscard]] std::vector<Dimension> space() const;
+
+    /// The parameters of the good observations, from oldest to newest. Valid as long as the history.
+    [[nodiscard]] std::vector<const ParamSet*> good(const History& history) const;
+
+    /// True if the parameter's latest distribution is this one.
+    [[nodiscard]] bool has(std::string_view name, const Distribution& distribution) const;
+
+    /// The log density of the other observations at points. points[i] holds the internal values of parameter names[i], which must be in
+    /// space() and must not be of one value.
+    [[nodiscard]] std::vector<double> log_density_of_others(std::span<const std::string_view> names,
+                                                            const std::vector<std::vector<double>>& points);
+
+private:
+    /// The order in which observations came: trials by their number, a rejection before the first trial that began after it.
+    struct Age {
+        std::size_t trial = 0;
+        std::size_t rejection = 0;  ///< counted from 1; of a trial more than of any rejection
+        friend auto operator<=>(const Age&, const Age&) = default;
+    };
+    static constexpr std::size_t no_rejection = std::numeric_limits<std::size_t>::max();
+    struct Row {
+        TpeRank rank{};
+        Age age{};
+        [[nodiscard]] bool is_better(const Row& other) const {
+            if (rank < other.rank) return true;
+            return !(other.rank < rank) && age < other.age;
+        }
+    };
+    struct Axis {
+        std::shared_ptr<const Distribution> distribution;
+        std::size_t trial = 0;       ///< whose distribution it is
+        std::size_t observed = 0;    ///< trials that have the parameter
+        bool has_changed = false;    ///< it had another distribution before, or has one in another trial
+        bool is_mixed = false;       ///< its distributions are not compatible
+        std::vector<double> values;  ///< by row; NaN: the observation lacks it
+        std::optional<TpeGrowingKernels> kernels{};
+        std::size_t up_to_date = 0;  ///< counts_version_ of the kernels
+    };
+    /// Shows whether a trial is still the one that was taken in at its place. Numbers as their bits, so that NaN equals itself.
+    using Mark = std::tuple<std::int64_t, std::int64_t, TrialState, std::optional<Time>, std::uint64_t, std::uint64_t, std::uint64_t>;
+    static Mark mark_of(const Trial& trial) {
+        const auto bits = [](double number) { return std::bit_cast<std::uint64_t>(number); };
+        return {trial.id,
+                trial.number,
+                trial.state,
+                trial.completed,
+                bits(trial.values.empty() ? 0 : trial.values[0]),
+                bits(trial.params.empty() ? 0 : trial.params.begin()->internal),
+                bits(trial.total_violation())};
+    }
+
+    static constexpr double lacking = std::numeric_limits<double>::quiet_NaN();
+
+    void reset();
+    [[nodiscard]] bool goes_on(const History& history) const;
+    void take_in_all(const History& history, std::int64_t number);
+    [[nodiscard]] std::size_t new_row(Age age);
+    void take_in(const History& history, std::size_t place);
+    /// Leaves out the trial that is drawn for, until another one is.
+    void leave_out(std::size_t place);
+    void take_in_rejection(const History& history, std::size_t place);
+    void take_in_axes(const History& history, std::size_t place);
+    [[nodiscard]] bool is_out_of_order(const History& history, std::size_t place);
+    void set_values(std::size_t row, const ParamSet* params);
+    void set_value(Axis& axis, std::size_t row, double value);
+    void rank_best(std::size_t row);
+    void forget(std::size_t row);
+    void split();
+    TpeGrowingKernels& kernels_of(Axis& axis);
+    [[nodiscard]] static bool is_modelled(const Axis& axis) { return !axis.is_mixed && axis.observed > 0; }
+
+    double gamma_;
+    double prior_weight_;
+    std::string study_;
+    std::vector<Direction> directions_;
+    std::vector<std::uint32_t> row_of_trial_;  ///< 0: it has none
+    std::vector<std::size_t> open_;            ///< trials that had not ended
+    std::vector<std::uint32_t> row_of_rejection_;
+    std::optional<std::pair<std::size_t, Mark>> first_ended_, last_ended_;
+    std::optional<Time> last_rejection_;
+    std::size_t last_rejection_place_ = 0;  ///< Age::trial
+    std::vector<std::size_t> at_end_;       ///< rejections after which no observed trial has begun
+    bool must_start_anew_ = false;          ///< what was taken in was undone, or came earlier than it was taken in
+    std::int64_t learned_from_ = 0;
+    std::size_t finished_ = 0;  ///< trials that are observed and have ended
+
+    std::vector<Row> rows_;                 ///< the first is the prior
+    std::vector<std::uint32_t> free_rows_;  ///< of observations that were forgotten
+    std::vector<std::uint32_t> by_age_;     ///< rows that are observed
+    std::vector<std::uint32_t> best_;       ///< at most 25, the best first
+    std::map<std::string, Axis, std::less<>> axes_;
+
+    std::vector<char> counts_;         ///< by row: it is one of the others
+    std::vector<std::uint32_t> age_;   ///< by row: how many of the others are older
+    std::vector<char> old_counts_;     ///< of the last draw
+    std::size_t counts_version_ = 1;   ///< another one if counts_ or a value changed
+    bool is_changed_ = true;           ///< a value has changed since the last draw
+    std::vector<double> log_weights_;  ///< by row, in whole blocks
+    std::vector<std::uint32_t> good_;  ///< rows, from oldest to newest
+};
+
+inline void TpeObservations::reset() {
+    study_.clear(), directions_.clear(), row_of_trial_.clear(), open_.clear(), row_of_rejection_.clear();
+    first_ended_.reset(), last_ended_.reset(), last_rejection_.reset();
+    last_rejection_place_ = 0, must_start_anew_ = false, at_end_.clear();
+    learned_from_ = 0, finished_ = 0;
+    rows_.assign(1, Row{});
+    free_rows_.clear(), by_age_.clear(), best_.clear(), axes_.clear();
+    is_changed_ = true;
+}
+
+inline bool TpeObservations::goes_on(const History& history) const {
+    const auto is_same = [&](const std::optional<std::pair<std::size_t, Mark>>& ended) {
+        return !ended || (ended->first < history.trials.size() && mark_of(history.trials[ended->first]) == ended->second);
+    };
+    return history.study == study_ && std::ranges::equal(history.directions, directions_) &&
+           history.trials.size() >= row_of_trial_.size() && history.rejections.size() >= row_of_rejection_.size() &&
+           is_same(first_ended_) && is_same(last_ended_) &&
+           (!last_rejection_ || history.rejections[row_of_rejection_.size() - 1].at == *last_rejection_);
+}
+
+inline void TpeObservations::follow(const History& history, std::int64_t number) {
+    const auto start = [&] {
+        reset();
+        study_ = history.study;
+        directions_.assign(history.directions.begin(), history.directions.end());
+    };
+    if (!goes_on(history)) start();
+    take_in_all(history, number);
+    if (must_start_anew_) {
+        start();
+        take_in_all(history, number);
+    }
+    split();
+}
+
+inline void TpeObservations::take_in_all(const History& history, std::int64_t number) {
+    const std::vector<std::size_t> before = std::exchange(open_, {});
+    const auto look_at = [&](std::size_t place) {
+        if (history.trials[place].number == number) leave_out(place);
+        else take_in(history, place);
+    };
+    for (const std::size_t place : before) look_at(place);
+    while (row_of_trial_.size() < history.trials.size()) {
+        row_of_trial_.push_back(0);
+        look_at(row_of_trial_.size() - 1);
+    }
+    while (row_of_rejection_.size() < history.rejections.size()) take_in_rejection(history, row_of_rejection_.size());
+}
+
+inline std::size_t TpeObservations::new_row(Age age) {
+    std::uint32_t row = 0;
+    if (free_rows_.empty()) {
+        row = static_cast<std::uint32_t>(rows_.size());
+        rows_.emplace_back();
+        for (auto& [name, axis] : axes_) {
+            axis.values.push_back(lacking);
+            if (axis.kernels) axis.kernels->set(row, lacking);
+        }
+    } else {
+        row = free_rows_.back();
+        free_rows_.pop_back();
+    }
+    rows_[row] = {.rank = {}, .age = age};
+    const auto older = [&](std::uint32_t a, std::uint32_t b) { return rows_[a].age < rows_[b].age; };
+    by_age_.insert(std::upper_bound(by_age_.begin(), by_age_.end(), row, older), row);
+    is_changed_ = true;
+    return row;
+}
+
+inline void TpeObservations::leave_out(std::size_t place) {
+    open_.push_back(place);
+    if (row_of_trial_[place] == 0) return;
+    if (rows_[row_of_trial_[place]].rank.kind != TpeRank::Kind::running) must_start_anew_ = true;
+    forget(std::exchange(row_of_trial_[place], 0U));
+}
+
+inline void TpeObservations::take_in(const History& history, std::size_t place) {
+    const Trial& trial = history.trials[place];
+    if (is_finished(trial.state)) {
+        if (trial.state != TrialState::fail) ++learned_from_;
+        if (!first_ended_) first_ended_.emplace(place, mark_of(trial));
+        last_ended_.emplace(place, mark_of(trial));
+    } else {
+        open_.push_back(place);
+    }
+    if (!tpe_observes(trial)) {
+        if (row_of_trial_[place] != 0) forget(std::exchange(row_of_trial_[place], 0U));
+        return;
+    }
+    if (row_of_trial_[place] == 0) {
+        if (is_out_of_order(history, place)) must_start_anew_ = true;
+        row_of_trial_[place] = static_cast<std::uint32_t>(new_row({place, no_rejection}));
+    }
+    const std::size_t row = row_of_trial_[place];
+    take_in_axes(history, place);
+    set_values(row, &tpe_params(trial));
+    if (trial.state == TrialState::running) return;
+    ++finished_;
+    rows_[row].rank = tpe_rank(trial, directions_.empty() ? Direction::minimize : directions_[0]);
+    rank_best(row);
+}
+
+/// True if a rejection stands on the wrong side of a trial that was no observation when the rejection was taken in.
+inline bool TpeObservations::is_out_of_order(const History& history, std::size_t place) {
+    const std::optional<Time>& started = history.trials[place].started;
+    const auto began_later = [&](std::size_t rejection) { return started && *started > history.rejections[rejection].at; };
+    for (const std::size_t rejection : at_end_) {
+        std::size_t& before = rows_[row_of_rejection_[rejection]].age.trial;
+        if (before > place) break;
+        if (!began_later(rejection)) return true;
+        before = place;
+    }
+    std::erase_if(at_end_, [&](std::size_t rejection) { return rows_[row_of_rejection_[rejection]].age.trial == place; });
+    for (std::size_t i = row_of_rejection_.size(); i > 0 && rows_[row_of_rejection_[i - 1]].age.trial > place; --i) {
+        if (began_later(i - 1)) return true;
+    }
+    return false;
+}
+
+inline void TpeObservations::take_in_rejection(const History& history, std::size_t place) {
+    const Rejection& rejection = history.rejections[place];
+    std::size_t before = last_rejection_place_;
+    while (before < history.trials.size()) {
+        const Trial& trial = history.trials[before];
+        if (row_of_trial_[before] != 0 && trial.started && *trial.started > rejection.at) break;
+        ++before;
+    }
+    last_rejection_place_ = before;
+    const std::size_t row = new_row({before, place + 1});
+    row_of_rejection_.push_back(static_cast<std::uint32_t>(row));
+    if (before == history.trials.size()) at_end_.push_back(place);
+    last_rejection_ = rejection.at;
+    rows_[row].rank = tpe_rank(rejection);
+    set_values(row, &rejection.params);
+    rank_best(row);
+}
+
+inline void TpeObservations::take_in_axes(const History& history, std::size_t place) {
+    for (const Param& param : history.trials[place].params) {
+        auto found = axes_.find(param.name);
+        if (found == axes_.end()) {
+            found =
+                axes_
+                    .emplace(param.name,
+                             Axis{.distribution = param.distribution, .trial = place, .values = std::vector<double>(rows_.size(), lacking)})
+                    .first;
+            for (std::size_t i = 0; i < row_of_rejection_.size(); ++i) {
+                if (const Param* refused = history.rejections[i].params.find(param.name))
+                    found->second.values[row_of_rejection_[i]] = refused->internal;
+            }
+            is_changed_ = true;
+        }
+        Axis& axis = found->second;
+        if (axis.distribution == param.distribution || *axis.distribution == *param.distribution) {
+            axis.trial = std::max(axis.trial, place);
+            continue;
+        }
+        axis.has_changed = true;
+        if (!compatible(*axis.distribution, *param.distribution)) axis.is_mixed = true;
+        if (place < axis.trial) continue;
+        axis.distribution = param.distribution;
+        axis.trial = place;
+        axis.kernels.reset();
+        is_changed_ = true;
+    }
+}
+
+inline void TpeObservations::set_values(std::size_t row, const ParamSet* params) {
+    std::size_t place = 0;  // most trials have their parameters in the same order, and this map has them by name
+    for (auto& [name, axis] : axes_) {
+        const Param* const param = params ? params->find(name, place++) : nullptr;
+        set_value(axis, row, param ? param->internal : lacking);
+    }
+}
+
+inline void TpeObservations::set_value(Axis& axis, std::size_t row, double value) {
+    double& known = axis.values[row];
+    if (known == value || (std::isnan(known) && std::isnan(value))) return;
+    if (rows_[row].age.rejection == no_rejection)
+        axis.observed += std::isnan(known) ? 1U : std::isnan(value) ? static_cast<std::size_t>(-1) : 0U;
+    known = value;
+    if (axis.kernels) axis.kernels->set(row, value);
+    is_changed_ = true;
+}
+
+inline void TpeObservations::rank_best(std::size_t row) {
+    const auto is_better = [&](std::uint32_t a, std::uint32_t b) { return rows_[a].is_better(rows_[b]); };
+    const auto id = static_cast<std::uint32_t>(row);
+    best_.insert(std::upper_bound(best_.begin(), best_.end(), id, is_better), id);
+    if (best_.size() > tpe_most_good) best_.pop_back();
+    is_changed_ = true;
+}
+
+inline void TpeObservations::forget(std::size_t row) {
+    for (const auto& [name, axis] : axes_) {
+        if (axis.has_changed && !std::isnan(axis.values[row])) must_start_anew_ = true;  // perhaps by this trial
+    }
+    const std::size_t place = rows_[row].age.trial;
+    for (std::size_t i = row_of_rejection_.size(); i > 0 && rows_[row_of_rejection_[i - 1]].age.trial >= place; --i) {
+        if (rows_[row_of_rejection_[i - 1]].age.trial == place) must_start_anew_ = true;  // its place was before this trial
+    }
+    std::erase(by_age_, static_cast<std::uint32_t>(row));
+    set_values(row, nullptr);
+    free_rows_.push_back(static_cast<std::uint32_t>(row));
+    is_changed_ = true;
+}
+
+inline void TpeObservations::split() {
+    good_.assign(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(std::min(best_.size(), tpe_good_count(gamma_, finished_))));
+    std::ranges::sort(good_, [&](std::uint32_t a, std::uint32_t b) { return rows_[a].age < rows_[b].age; });
+
+    counts_.assign(rows_.size(), 0);
+    for (const std::uint32_t row : by_age_) counts_[row] = 1;
+    for (const std::uint32_t row : good_) counts_[row] = 0;
+    counts_[0] = 0;
+    constexpr std::size_t block = TpeGrowingKernels::block;
+    log_weights_.assign((rows_.size() + block - 1) / block * block, -std::numeric_limits<double>::infinity());
+    const auto n = static_cast<std::size_t>(std::ranges::count(counts_, 1));
+    std::size_t i = 0;
+    age_.assign(rows_.size(), 0);
+    for (const std::uint32_t row : by_age_) {
+        if (counts_[row] == 0) continue;
+        age_[row] = static_cast<std::uint32_t>(i);
+        log_weights_[row] = tpe_log_weight(i, n);
+        ++i;
+    }
+    log_weights_[0] = n > 0 ? std::log(prior_weight_) : 0;
+    if (is_changed_ || counts_ != old_counts_) ++counts_version_;
+    old_counts_ = counts_;
+    is_changed_ = false;
+}
+
+inline std::vector<Dimension> TpeObservations::space() const {
+    std::vector<Dimension> dimensions;
+    for (const auto& [name, axis] : axes_) {
+        if (is_modelled(axis)) dimensions.push_back({name, axis.distribution});
+    }
+    return dimensions;
+}
+
+inline std::vector<const ParamSet*> TpeObservations::good(const History& history) const {
+    std::vector<const ParamSet*> params;
+    for (const std::uint32_t row : good_) {
+        const Age& age = rows_[row].age;
+        params.push_back(age.rejection == no_rejection ? &tpe_params(history.trials[age.trial])
+                                                       : &history.rejections[age.rejection - 1].params);
+    }
+    return params;
+}
+
+inline bool TpeObservations::has(std::string_view name, const Distribution& distribution) const {
+    const auto found = axes_.find(name);
+    return found != axes_.end() && is_modelled(found->second) && *found->second.distribution == distribution;
+}
+
+inline TpeGrowingKernels& TpeObservations::kernels_of(Axis& axis) {
+    if (!axis.kernels) {
+        axis.kernels.emplace(TpeAxis{*axis.distribution}, prior_weight_);
+        for (std::size_t row = 1; row < rows_.size(); ++row) axis.kernels->set(row, axis.values[row]);
+        axis.up_to_date = 0;
+    }
+    if (axis.up_to_date != counts_version_) axis.kernels->update(counts_, age_);
+    axis.up_to_date = counts_version_;
+    return *axis.kernels;
+}
+
+inline std::vector<double> TpeObservations::log_density_of_others(std::span<const std::string_view> names,
+                                                                  const std::vector<std::vector<double>>& points) {
+    using tpe_detail::Pair, tpe_detail::pair_at, tpe_detail::exp_below_zero;
+    constexpr std::size_t block = TpeGrowingKernels::block;
+    const std::size_t count = points.front().size();
+    std::vector<const TpeGrowingKernels*> all;
+    for (std::size_t d = 0; d < names.size(); ++d) {
+        TpeGrowingKernels& kernels = kernels_of(axes_.find(names[d])->second);
+        kernels.look_at(points[d]);
+        all.push_back(&kernels);
+    }
+    constexpr std::size_t stride = TpeGrowingKernels::stride;
+    std::vector<double> sums(count * stride);
+    std::vector<double> highest(count, -std::numeric_limits<double>::infinity());
+    std::vector<double> total(count, 0);
+    for (std::size_t first = 0; first < log_weights_.size(); first += block) {
+        const auto weights = log_weights_.begin() + static_cast<std::ptrdiff_t>(first);
+        for (std::size_t i = 0; i < count; ++i) std::copy_n(weights, block, sums.begin() + static_cast<std::ptrdiff_t>(i * stride));
+        for (const TpeGrowingKernels* kernels : all) kernels->add_log_densities(first, sums);
+        for (std::size_t i = 0; i < count; ++i) {
+            const double* const sum = sums.data() + i * stride;
+            Pair highs = pair_at(sum);
+            for (std::size_t k = 2; k < block; k += 2) highs = pair_at(sum + k) > highs ? pair_at(sum + k) : highs;
+            const double high = std::max(highs[0], highs[1]);
+            if (high > highest[i]) {
+                total[i] *= std::exp(highest[i] - high);
+                highest[i] = high;
+            }
+            Pair added{};
+            for (std::size_t k = 0; k < block; k += 2) added += exp_below_zero(pair_at(sum + k) - highest[i]);
+            total[i] += added[0] + added[1];
+        }
+    }
+    for (std::size_t i = 0; i < count; ++i) total[i] = highest[i] + std::log(total[i]);
+    return total;
+}
+
+}  // namespace hpo::sampler
