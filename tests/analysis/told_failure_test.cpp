@@ -317,3 +317,17 @@ TEST_CASE("the neighbours of a study of another program are found by the process
     alone[3].completed = alone[4].completed = hpo::Time{105 * 1'000'000};
     CHECK(of(alone).numbers.empty());
 }
+
+TEST_CASE("a flag for an out-of-memory is read in capitals, too") {
+    for (const char* name : {"oom", "OOM", "Oom", "OOM_ERROR"}) {
+        for (const char* set : {"true", "1", "\"yes\""}) {
+            CAPTURE(name, set);
+            const auto cases = failure_cases(std::vector{failed_with(name, set)});
+            REQUIRE(cases.size() == 1);
+            CHECK(cases[0].failure.kind == FailureKind::out_of_memory);
+            CHECK(cases[0].told_in == "attribute " + std::string{name});
+        }
+        for (const char* unset : {"false", "0", "\"False\""})
+            CHECK(failure_cases(std::vector{failed_with(name, unset)})[0].told_in.empty());
+    }
+}

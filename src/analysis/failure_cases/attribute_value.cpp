@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/failure_cases/attribute_value.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
@@ -40,6 +42,15 @@ bool attribute_is_set(const Attributes& attributes, std::string_view name) {
     if (json == "true" || json == "1") return true;
     const auto text = json_string(json);
     return text && !text->empty() && *text != "false" && *text != "False" && *text != "0";
+}
+
+std::string_view set_attribute(const Attributes& attributes, std::initializer_list<std::string_view> names) {
+    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+    for (const auto& [name, json] : attributes) {
+        const bool is_meant = std::ranges::any_of(names, [&](std::string_view wanted) { return std::ranges::equal(name, wanted, same); });
+        if (is_meant && attribute_is_set(attributes, name)) return name;
+    }
+    return {};
 }
 
 }  // namespace hpo::analysis

@@ -87,11 +87,11 @@ std::optional<double> trial_seconds(const Trial& trial) {
     const Attributes& attributes = trial.user_attributes;
     const bool finished_well = trial.state == TrialState::complete && !trial.values.empty() && has_finite_values(trial);
     const std::string reason = attribute_text(attributes, {"prune_reason", "fail_reason"}).value_or("");
-    const bool flagged = attribute_is_set(attributes, "oom") || attribute_is_set(attributes, "oom_error");
+    const std::string_view flag = set_attribute(attributes, {"oom", "oom_error"});
     const bool predicted =
         hpo::detail::mentions_any(hpo::detail::lower_case(reason), {"oom_prevention", "oom prevention", "estimated memory"}) ||
         predicts_oom(reason);
-    const bool marked = flagged || (!predicted && (reason == "oom" || reason.starts_with("OOM")));
+    const bool marked = !flag.empty() || (!predicted && (reason == "oom" || reason.starts_with("OOM")));
     if (finished_well && !marked) return told_in_attributes(trial, ordinary);  // the program may have caught it and returned a value
     if (!marked && predicted) return ToldFailure{.failure = refused_by_program(reason), .place = "attribute prune_reason"};
     ToldFailure told;
@@ -117,7 +117,7 @@ std::optional<double> trial_seconds(const Trial& trial) {
     const std::string type = attribute_text(attributes, {"cuda_error_type", "error_type"}).value_or("");
     if (!marked && predicts_oom(message)) return ToldFailure{.failure = refused_by_program(message), .place = told.place};
     told.failure = type.empty() ? classify_python(message) : classify_text({.type = type, .message = message});
-    if (message.empty()) told.place = flagged ? "attribute oom" : marked ? "attribute prune_reason" : "attribute cuda_error";
+    if (message.empty()) told.place = "attribute " + std::string{!flag.empty() ? flag : marked ? "prune_reason" : "cuda_error"};
     if (told.failure.kind == FailureKind::trainer_error) {  // the message does not show the kind; another attribute may
         if (auto found = told_in_attributes(trial, ordinary); found && found->failure.kind != FailureKind::trainer_error)
             told = std::move(*found);

@@ -29,4 +29,7 @@ namespace hpo::analysis {
 /// True if the attribute exists and is `true`, 1 or a text that is not empty.
 [[nodiscard]] bool attribute_is_set(const Attributes& attributes, std::string_view name);
 
+/// The name of the first attribute that is set and has one of these names, in capitals or not. Empty if there is none.
+[[nodiscard]] std::string_view set_attribute(const Attributes& attributes, std::initializer_list<std::string_view> names);
+
 }  // namespace hpo::analysis
