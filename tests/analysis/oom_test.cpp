@@ -673,6 +673,14 @@ TEST_CASE("a batch is not too large for a device on which a larger one ran, and 
     CHECK(hpo::analysis::oom_report(trials, {}).cases.front().failed.failure.cause == hpo::OomCause::capacity);
 }
 
+TEST_CASE("less is no advice for a trial that failed although a larger one ran") {
+    const std::vector<hpo::Trial> trials{program_trial(0, 512, false), program_trial(1, 256, true), program_trial(2, 128, false)};
+    const auto report = hpo::analysis::oom_report(trials, {});
+    REQUIRE(report.cases.size() == 1);
+    CHECK(report.cases[0].failed.larger_ran == 0);
+    CHECK_FALSE(report.cases[0].change);
+}
+
 TEST_CASE("a trial that failed without a word has no kind of failure") {
     std::vector<hpo::Trial> trials{program_trial(0, 256, true)};
     trials[0].attempts[0].failure = hpo::classify_text({.type = {}, .message = {}});

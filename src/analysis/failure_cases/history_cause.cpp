@@ -219,6 +219,7 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
         const std::string ran_so = "trial " + std::to_string(witness->number) + " ran to its end with " +
                                    (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on");
         if (entry.attempt) {
+            entry.larger_ran = witness->number;
             entry.failure.cause = OomCause::unknown;
             entry.failure.evidence = ran_so + "; what else held memory here is not known";
             continue;

@@ -41,6 +41,9 @@ struct FailureCase {
     std::string told_in;                      ///< for another program's trial, the source: "attribute error_message", "run.log, line 12"
     std::optional<std::int64_t> repeated_by;  ///< the trial that Optuna began in its place after its process gave no sign of life
 
+    /// A trial that needs at least as much memory and ran to its end. So the configuration is not known to be the reason.
+    std::optional<std::int64_t> larger_ran{};
+
     [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
     /// True if it failed without a message. Any cause is possible, also an out-of-memory.
     [[nodiscard]] bool silent() const { return attempt ? says_nothing(failure) : told_in.empty(); }
