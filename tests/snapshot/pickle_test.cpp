@@ -88,7 +88,9 @@ TEST_CASE("an object, a function or a module is never made") {
 
 TEST_CASE("what is no whole pickle of a protocol that is read is one error") {
     using namespace std::string_literals;
-    CHECK(error_of("") == "f: not a pickle of protocol 2 or later: torch.cuda.memory._dump_snapshot() writes one");
+    CHECK(error_of("") == "f: empty; expected the pickle that torch.cuda.memory._dump_snapshot() writes");
+    CHECK(error_of("\n{\"segments\": []}") == "f: JSON; expected the pickle that torch.cuda.memory._dump_snapshot() writes");
+    CHECK(error_of("\x1f\x8b\x08"s).find("f: packed by gzip") == 0);
     CHECK(error_of(std::string(1 << 20, '\0')).find("not a pickle") != std::string::npos);
     CHECK(error_of("\x80\x06."s).find("a pickle of protocol 6; 2 to 5 can be read") != std::string::npos);
     CHECK(error_of("\x80\x04"s).find("cut off") != std::string::npos);

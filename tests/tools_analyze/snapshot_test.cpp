@@ -98,6 +98,21 @@ TEST_CASE("a snapshot's picture shows lines or kinds, and what cannot be drawn o
     CHECK(error_of({"--store", "a.db"}).find("--store") != std::string::npos);
 }
 
+TEST_CASE("a snapshot that gzip packed is read like the snapshot") {
+    const Workshop workshop;
+    const std::string file = file_of(workshop, fragmented());
+    const std::string plain = analyze(workshop, {file, "--json"}).out;
+    REQUIRE(run_command(workshop, {"/bin/sh", "-c", "gzip s.pickle"}).status == 0);
+    const CommandResult packed = analyze(workshop, {file + ".gz", "--json"});
+    CHECK(packed.status == 0);
+    json found = json::parse(packed.out);
+    CHECK(found["file"] == file + ".gz");
+    found["file"] = json::parse(plain)["file"];
+    CHECK(found == json::parse(plain));
+    REQUIRE(run_command(workshop, {"/bin/sh", "-c", "head -c 100 s.pickle.gz > cut.gz"}).status == 0);
+    CHECK(analyze(workshop, {workshop.file("cut.gz")}).error.find("cannot be unpacked: ") != std::string::npos);
+}
+
 TEST_CASE("settings of one's own are asked, and refused where their version refuses them") {
     const Workshop workshop;
     const std::string file = file_of(workshop, fragmented());

@@ -30,11 +30,21 @@ inline constexpr std::string_view objects{"c\x93Rbio\x81\x92\x82\x83\x84PQ\x97\x
 inline constexpr std::string_view lines{"ILFSVpg"};
 }  // namespace pickle_code
 
+/// What a file is that is no pickle.
+[[nodiscard]] static std::string_view name_of_other(std::string_view bytes) {
+    if (bytes.empty()) return "empty";
+    if (bytes.starts_with("\x1f\x8b")) return "packed by gzip: unpack it with gunzip";
+    const auto first = bytes.find_first_not_of(" \t\r\n");
+    if (first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[')) return "JSON";
+    return "not a pickle of protocol 2 or later";
+}
+
 PickledData PickleReader::read() {
     budget_ = std::min((std::size_t{64} << 20U) + 6 * data_.bytes_.size(), std::size_t{4} << 30U);
     const std::string_view bytes{data_.bytes_};
     if (bytes.size() < 2 || static_cast<unsigned char>(bytes.front()) != pickle_code::protocol)
-        throw Error{Errc::bad_value, place_ + ": not a pickle of protocol 2 or later: torch.cuda.memory._dump_snapshot() writes one"};
+        throw Error{Errc::bad_value, place_ + ": " + std::string{name_of_other(bytes)} +
+                                         "; expected the pickle that torch.cuda.memory._dump_snapshot() writes"};
     if (const auto version = static_cast<unsigned char>(bytes[1]); version < 2 || version > 5) {
         throw Error{Errc::bad_value, place_ + ": a pickle of protocol " + std::to_string(version) +
                                          "; 2 to 5 can be read: write it with pickle.dump(snapshot, file, protocol=4)"};

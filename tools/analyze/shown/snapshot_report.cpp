@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "analyze/shown/snapshot_report.hpp"
 
+#include "analyze/shown/log_file.hpp"
 #include "analyze/shown/snapshot_notes.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <ios>
 #include <map>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -26,6 +34,24 @@ namespace hpo::analyze {
 using namespace hpo::allocator;
 
 namespace {
+
+/// Reads a recording that gzip may have packed.
+[[nodiscard]] Recording read_recording(const std::string& file, const RecordingChoice& choice) {
+    std::array<char, 2> begin{};
+    std::ifstream input{file, std::ios::binary};
+    if (!input.read(begin.data(), begin.size()) || std::string_view{begin.data(), begin.size()} != "\x1f\x8b")
+        return open_recording(file, choice);
+    constexpr std::size_t most = std::size_t{1} << 34U;
+    LogFile packed{file};
+    std::string bytes;
+    std::array<char, std::size_t{1} << 16U> part{};
+    for (std::streamsize got = packed.sgetn(part.data(), part.size()); got > 0; got = packed.sgetn(part.data(), part.size())) {
+        bytes.append(part.data(), static_cast<std::size_t>(got));
+        if (bytes.size() > most) throw Error{Errc::bad_value, file + ": unpacked, it is more than " + format_bytes(std::int64_t{1} << 34U)};
+    }
+    if (const std::string wrong = packed.error(); !wrong.empty()) throw Error{Errc::bad_value, file + ": cannot be unpacked: " + wrong};
+    return recording_of(decode_snapshot({std::move(bytes), file}), file, choice);
+}
 
 /// Tells on a terminal what is done while it takes long.
 class WorkLine {
@@ -221,7 +247,7 @@ SnapshotReport snapshot_report(const SnapshotOptions& options) {
     const auto size = std::filesystem::file_size(options.file, failed);
     WorkLine work{!failed && size > (std::uintmax_t{8} << 20U)};
     work.say("reading " + hpo::format_bytes(static_cast<std::int64_t>(failed ? 0 : size)));
-    SnapshotReport report{.file = options.file, .recording = open_recording(options.file, choice)};
+    SnapshotReport report{.file = options.file, .recording = read_recording(options.file, choice)};
     const AllocationTrace& trace = report.recording.trace;
     for (const RecordedPool& each : report.recording.history.pools) report.private_pools += each.private_pool != 0 ? 1 : 0;
     report.earlier_blocks = static_cast<std::size_t>(std::ranges::count_if(report.recording.history.blocks, &RecordedBlock::from_before));
