@@ -829,3 +829,199 @@ TEST_CASE("a log that has no reason for a returned NaN leaves the study as uncer
     CHECK(finite.told.empty());  // perhaps another process, before the program was started again
     CHECK(finite.unmatched_kills == 1);
 }
+
+namespace {
+
+/// Trials 0 to 3, of which trial 1 failed and the others are complete.
+std::vector<hpo::Trial> one_failed() {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 4; ++i) {
+        trials.push_back(ended(i, i == 1 ? logged_fail : logged_complete, 10 * (i + 1), 0.5));
+        trials.back().started = hpo::Time{trials.back().completed->microseconds - 9'000'000};
+    }
+    return trials;
+}
+
+std::string complete_line(int number) {
+    return "[I 2026-01-31 12:00:" + std::to_string(10 * (number + 1)) + ",010] Trial " + std::to_string(number) +
+           " finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n";
+}
+
+std::string failed_line(const std::string& error) {
+    return "[W 2026-01-31 12:00:20,010] Trial 1 failed with parameters: {'x': 0.5} because of the following error: " + error + ".\n";
+}
+
+const std::string failed_end = "[W 2026-01-31 12:00:20,012] Trial 1 failed with value None.\n";
+const std::string process_ended = "CalledProcessError(1, ['python', 'train.py', '--batch', '200'])";
+
+}  // namespace
+
+TEST_CASE("an error that only says that another process failed gives way to what that process printed last") {
+    const auto trials = one_failed();
+    const auto told = [&](const std::string& printed, const std::string& error) {
+        return match_of(complete_line(0) + printed + failed_line(error) + failed_end + complete_line(2) + complete_line(3), trials);
+    };
+    const std::string oom =
+        "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n    g()\ntorch.OutOfMemoryError: " + figures + "\n";
+    for (const std::string& error : {process_ended, std::string{"RuntimeError('training failed')"}, std::string{"RuntimeError()"},
+                                     std::string{"ValueError('train.py ended with 1')"}, std::string{"TrainingError('exit code 1')"},
+                                     std::string{"ChildFailedError('see the log')"}, std::string{"RuntimeError('batch 200 gave up')"}}) {
+        CAPTURE(error);
+        const auto match = told(oom, error);
+        REQUIRE(match.told.size() == 1);
+        CHECK(match.told.at(1).failure.kind == FailureKind::out_of_memory);
+        CHECK(match.told.at(1).failure.requested_bytes == std::int64_t{200} << 20);
+        CHECK_THAT(match.told.at(1).place, Catch::StartsWith("run.log, line 2; the trial then failed with "));
+        CHECK(match.unmatched_memory == 0);
+    }
+    // torchrun's own words stand between.
+    const std::string launcher =
+        "Traceback (most recent call last):\n  File \"r.py\", line 3, in f\n    g()\n"
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: t.py FAILED\n";
+    CHECK(told(oom + launcher, process_ended).told.at(1).failure.kind == FailureKind::out_of_memory);
+    CHECK(told("epoch 3\nCUDA out of memory at batch 200\nwandb: done\n", process_ended).told.at(1).failure.kind ==
+          FailureKind::out_of_memory);
+    CHECK(was_killed(
+        told("subprocess exitcode: -9\n", "RuntimeError('training failed')").told.at(1).failure));
+}
+
+TEST_CASE("an error that may follow from an out-of-memory or not is left, and the out-of-memory is named") {
+    const auto trials = one_failed();
+    const auto told = [&](const std::string& printed, const std::string& error) {
+        return match_of(complete_line(0) + printed + failed_line(error) + failed_end + complete_line(2) + complete_line(3), trials);
+    };
+    const std::string oom =
+        "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n    g()\ntorch.OutOfMemoryError: " + figures + "\n";
+    const std::string other =
+        "Traceback (most recent call last):\n  File \"t.py\", line 9, in f\n    h()\nValueError: labels of 7 classes\n";
+    for (const auto& [printed, error] :
+         {std::pair{oom + other, process_ended}, std::pair{std::string{"CUDA out of memory, batch skipped\n"}, process_ended},
+          std::pair{oom + "epoch 1\nepoch 2\n", std::string{"RuntimeError('batch norm of 1 value')"}}}) {
+        CAPTURE(printed);
+        const auto match = told(printed, error);
+        CHECK(match.told.at(1).failure.kind == FailureKind::trainer_error);
+        CHECK(match.unmatched_memory == 1);
+        REQUIRE(match.unmatched.size() == 1);
+        CHECK_THAT(match.unmatched[0], Catch::StartsWith("run.log, line 2: out_of_memory that may be why trial 1 failed"));
+    }
+    for (const char* error : {"FileNotFoundError(2, 'No such file or directory')", "KeyError('loss')", "TypeError('no number')"}) {
+        CAPTURE(error);
+        CHECK(told(oom, error).told.at(1).failure.kind != FailureKind::out_of_memory);
+        CHECK(told(oom, error).unmatched_memory == 1);
+        const auto skipped = told("CUDA out of memory, batch skipped\n", error);
+        CHECK(skipped.told.at(1).failure.kind != FailureKind::out_of_memory);
+        CHECK(skipped.unmatched_memory == 0);
+    }
+}
+
+TEST_CASE("what is printed between Optuna's line, its traceback and its last line about a trial is no later trial's") {
+    const auto trials = one_failed();
+    const std::string raised =
+        "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n    g()\ntorch.OutOfMemoryError: " + figures + "\n";
+    const std::string error = "OutOfMemoryError('" + figures + "')";
+    for (const char* between : {"", "epoch 3 loss 0.2\nwandb: syncing run\n", "Error: something else\n"}) {
+        for (const std::string& end : {failed_end, std::string{}}) {  // Optuna 2 does not print it
+            CAPTURE(between, end);
+            const auto match =
+                match_of(complete_line(0) + failed_line(error) + between + raised + end + complete_line(2) + complete_line(3), trials);
+            REQUIRE(match.told.size() == 1);
+            CHECK(match.told.at(1).failure.kind == FailureKind::out_of_memory);
+            CHECK(match.told.at(1).failure.traceback == raised);
+        }
+    }
+    // Behind the last line, another trial printed it.
+    const auto later = match_of(complete_line(0) + failed_line("KeyError('a')") + failed_end + raised + complete_line(2), trials);
+    CHECK(later.told.at(1).failure.kind == FailureKind::trainer_error);
+    CHECK(later.told.at(2).failure.kind == FailureKind::out_of_memory);
+}
+
+TEST_CASE("lines that were wrapped, at any character or between words, are read as the lines that they were") {
+    const auto trials = one_failed();
+    const std::string raised =
+        "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n    g()\ntorch.OutOfMemoryError: " + figures + "\n";
+    const std::string text =
+        complete_line(0) + failed_line("OutOfMemoryError('" + figures + "')") + raised + failed_end + complete_line(2) + complete_line(3);
+    const auto fold = [&](std::size_t width) {
+        std::string folded;
+        for (std::size_t at = 0, column = 0; at < text.size(); ++at) {
+            if (text[at] == '\n') column = 0;
+            else if (column++ == width) folded += '\n', column = 1;
+            folded += text[at];
+        }
+        return folded;
+    };
+    const auto wrap = [&](std::size_t width, const std::string& indent) {  // blanks at the breaks are lost
+        std::string wrapped;
+        std::size_t column = 0;
+        for (std::size_t at = 0; at < text.size();) {
+            const auto end = text.find_first_of(" \n", at);
+            const std::string word = text.substr(at, end - at);
+            if (column > 0 && column + 1 + word.size() > width) wrapped += '\n' + indent, column = indent.size();
+            else if (at > 0 && text[at - 1] == ' ') wrapped += ' ', ++column;
+            wrapped += word;
+            column += word.size();
+            if (text[end] == '\n') wrapped += '\n', column = 0;
+            at = end + 1;
+        }
+        return wrapped;
+    };
+    std::vector<std::string> logs;
+    const auto behind_params = text.find('}') + 1;
+    logs.push_back(text.substr(0, behind_params) + "\n" + text.substr(behind_params));
+    for (const std::size_t width : {60U, 80U, 100U, 120U, 200U}) {
+        logs.push_back(fold(width));
+        logs.push_back(wrap(width, ""));
+        logs.push_back(wrap(width, std::string(29, ' ')));
+    }
+    std::string one = text;
+    one[one.find(" GPU 0 has")] = '\n';
+    logs.push_back(one);
+    for (const std::string& log : logs) {
+        CAPTURE(log);
+        const auto match = match_of(log, trials);
+        CHECK(match.matched_events == 4);
+        REQUIRE(match.told.size() == 1);
+        const hpo::Failure& failure = match.told.at(1).failure;
+        CHECK(failure.kind == FailureKind::out_of_memory);
+        CHECK(failure.requested_bytes == std::int64_t{200} << 20);
+        CHECK(failure.memory.allocated == hpo::classify_python("RuntimeError('" + figures + "')").memory.allocated);
+    }
+}
+
+TEST_CASE("a line of rich's handler is read without its columns") {
+    const std::string source = "   _optimize.py:251";
+    const auto match = match_of(
+        "[01/31/26 12:00:10] INFO     Trial 0 finished with value: 0.5 and             " + source +
+            "\n                             parameters: {'x': 0.5}. Best is trial 0 with value:  \n                             0.5.\n"
+            "[01/31/26 12:00:20] WARNING  Trial 1 failed with parameters: {'x': 0.5}       " +
+            source +
+            "\n                             because of the following error:                 \n"
+            "                             OutOfMemoryError('CUDA out of memory. Tried to    \n"
+            "                             allocate 2.00 GiB').                              \n"
+            "                    WARNING  Trial 1 failed with value None.                  " +
+            source + "\n",
+        one_failed());
+    CHECK(match.matched_events == 2);
+    REQUIRE(match.told.size() == 1);
+    CHECK(match.told.at(1).failure.requested_bytes == std::int64_t{2} << 30);
+}
+
+TEST_CASE("a line that only looks wrapped takes nothing from the lines behind it") {
+    const auto log = log_of(failed_line("MyError(don't)") + "epoch 1\nMemoryError\n" + complete_line(2));
+    REQUIRE(log.events.size() == 2);
+    CHECK(log.events[0].line == 1);
+    CHECK(log.events[1].line == 4);
+    REQUIRE(log.remarks.size() == 1);
+    CHECK(log.remarks[0].line == 3);
+}
+
+TEST_CASE("an error that a thread passes on is one error") {
+    const auto log = log_of(
+        "Traceback (most recent call last):\n  File \"t.py\", line 88, in main\n    loss.backward()\n"
+        "RuntimeError: Caught OutOfMemoryError in pin memory thread for device 0.\nOriginal Traceback (most recent call last):\n"
+        "  File \"pin_memory.py\", line 30, in _pin_memory_loop\n    data = data.pin_memory()\nRuntimeError: CUDA error: out of memory\n");
+    REQUIRE(log.remarks.size() == 1);
+    CHECK(log.remarks[0].line == 1);
+    CHECK(log.remarks[0].last_line == 8);
+    CHECK(log.remarks[0].failure.kind == FailureKind::out_of_memory);
+}

@@ -247,3 +247,15 @@ TEST_CASE("XGBoost prints bytes, or since 2.1 a size in binary units") {
         CHECK(told->memory.free == told->requested_bytes);
     }
 }
+
+TEST_CASE("figures that do not add up say nothing") {
+    // "22.40 GiB" was cut behind its point.
+    const auto cut = hpo::parse_oom_message(
+        "CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.64 GiB of which 512.00 MiB is free. Of the "
+        "allocated "
+        "memory 22.\n40 GiB is allocated by PyTorch, and 200.00 MiB is reserved by PyTorch but unallocated.");
+    REQUIRE(cut);
+    CHECK(cut->requested_bytes == std::int64_t{3} << 29);
+    CHECK_FALSE(cut->memory.allocated);
+    CHECK_FALSE(cut->memory.capacity);
+}

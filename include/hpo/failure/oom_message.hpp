@@ -150,6 +150,11 @@ inline std::optional<OomMessage> parse_oom_message(std::string_view text) {
     }
     if (!memory.reserved && memory.allocated && unallocated) memory.reserved = *memory.allocated + *unallocated;
     if (memory.reserved && memory.allocated && *memory.reserved < *memory.allocated) memory.reserved.reset();  // impossible
+    // No more than all can be used or free. Figures of a line that was cut within a number do not add up.
+    if (memory.capacity) {
+        const std::int64_t most = *memory.capacity + *memory.capacity / 50;
+        if (memory.allocated > most || memory.reserved > most || memory.free > most) memory = {};
+    }
     if (!lists_itself) detail::take_own_process_out(message);
     return message;
 }

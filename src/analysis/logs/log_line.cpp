@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -123,47 +124,158 @@ std::string_view logged_error(std::string_view line) {
     return letters_of(said).size() >= 2 ? said : std::string_view{};
 }
 
-std::optional<LogEvent> log_event(std::string_view line) {
+/// The name of the source file that rich prints at the right edge is no part of the line: "... 'lr': 0.003}   _optimize.py:251".
+[[nodiscard]] std::string_view without_source_column(std::string_view line) {
+    const auto plain = line.substr(0, line.find_last_not_of(' ') + 1);
+    const auto digits = plain.find_last_not_of("0123456789");
+    constexpr std::string_view file = ".py:";
+    if (digits == std::string_view::npos || digits + 1 == plain.size() || !plain.substr(0, digits + 1).ends_with(file)) return line;
+    const auto name = plain.substr(0, digits + 1 - file.size()).find_last_not_of("abcdefghijklmnopqrstuvwxyz_");
+    return name != std::string_view::npos && plain[name] == ' ' ? plain.substr(0, plain.find_last_not_of(' ', name) + 1) : line;
+}
+
+/// True if a bracket or a quoted text that begins in `text` does not end there.
+[[nodiscard]] bool is_open(std::string_view text) {
+    int depth = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '\'' || c == '"') {
+            for (++i; i < text.size() && text[i] != c; ++i) i += text[i] == '\\' ? 1 : 0;
+            if (i >= text.size()) return true;
+        } else if (c == '{' || c == '[' || c == '(') {
+            ++depth;
+        } else if (c == '}' || c == ']' || c == ')') {
+            if (--depth == 0) return false;  // what stands behind is no part of it
+        }
+    }
+    return depth > 0;
+}
+
+constexpr std::string_view failed_with = " failed with parameters:";
+constexpr std::string_view because = "because of the following error:";
+
+/// True if the text of an event is cut, so that the line goes on in the next. `rest` stands behind the trial's number.
+[[nodiscard]] bool is_cut(std::string_view rest) {
+    const auto cut_words = [](std::string_view shown, std::string_view words) {
+        shown = shown.substr(0, shown.find_last_not_of(' ') + 1);
+        return shown.size() < words.size() && words.starts_with(shown);
+    };
+    if (rest.starts_with(" finished with value")) {
+        const auto params = rest.find("parameters: {");
+        if (params != std::string_view::npos)
+            return is_open(rest.substr(params)) || rest.substr(0, rest.find_last_not_of(' ') + 1).ends_with('}');
+        const auto words = rest.find(" a", rest.find(':'));
+        return words != std::string_view::npos && cut_words(rest.substr(words), " and parameters: {");
+    }
+    if (rest.starts_with(failed_with)) {
+        const std::string_view params = rest.substr(failed_with.size());
+        if (is_open(params) || params.find_first_not_of(' ') == std::string_view::npos) return true;
+        const auto reason = params.find(" because ");
+        if (reason == std::string_view::npos) return !params.ends_with('.');
+        if (params.find(because) == std::string_view::npos) return cut_words(params.substr(reason), " because of the following error:");
+    }
+    const auto at = rest.find(because);
+    if (at == std::string_view::npos) return false;
+    std::string_view error = rest.substr(at + because.size());
+    error.remove_prefix(std::min(error.find_first_not_of(' '), error.size()));
+    const std::string_view behind = error.substr(hpo::detail::leading_dotted_name(error).size());
+    return error.empty() || (behind.size() < error.size() && behind.starts_with('(') && is_open(behind));
+}
+
+/// The number of the trial whose end a line may tell, and what stands around it.
+struct NumberedLine {
+    std::string_view before;  ///< "Trial"
+    std::int64_t number = 0;
+    std::string_view rest;  ///< behind the number
+};
+
+/// Calls `use` with each number of a trial in the line, until it returns true.
+template <class Use>
+void each_numbered(std::string_view line, Use&& use) {
     for (const std::string_view before : {"Trial ", "trial#"}) {
         for (auto at = line.find(before); at != std::string_view::npos; at = line.find(before, at + 1)) {
             const std::string_view digits = line.substr(at + before.size());
             std::int64_t number = 0;
             const auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
             if (status != std::errc{} || number < 0) continue;
-            const std::string_view rest = digits.substr(static_cast<std::size_t>(stop - digits.data()));
-            LogEvent event{.microseconds = {}, .trial = number, .params = {}, .error = {}, .traceback = {}};
-            if (const auto time = last_log_time(line.substr(0, at))) event.microseconds = time->microseconds;
-            const auto part = [&](std::string_view begin, std::string_view end) -> std::optional<std::string> {
-                const auto from = rest.find(begin);
-                if (from == std::string_view::npos) return std::nullopt;
-                const auto to = end.empty() ? rest.size() : rest.rfind(end);
-                if (to == std::string_view::npos || to < from + begin.size()) return std::nullopt;
-                return std::string{rest.substr(from + begin.size(), to - from - begin.size())};
-            };
-            if (rest.starts_with(" finished with value") || rest.starts_with(" finished resulting in value")) {
-                event.state = TrialState::complete;
-                event.params = part(" parameters: ", rest.find(". Best is trial") == std::string_view::npos ? "." : ". Best is trial");
-                return event;
-            }
-            if (rest.starts_with(" pruned.")) {
-                event.state = TrialState::pruned;
-                const std::string_view text = rest.substr(std::string_view{" pruned."}.size());
-                if (const auto begin = text.find_first_not_of(' '); begin != std::string_view::npos) event.error = text.substr(begin);
-                return event;
-            }
-            constexpr std::string_view because = "because of the following error: ";
-            const bool failed = rest.starts_with(" failed with parameters: ") || rest.starts_with(" failed because ") ||
-                                rest.starts_with(" failed, because ") || rest.starts_with(" as TrialState.FAIL because ");
-            if (!failed) continue;
-            const auto first = rest.find(because);
-            if (rest.starts_with(" failed with parameters: ") && first != std::string_view::npos)
-                event.params = std::string{rest.substr(25, first - 26)};
-            event.error = first != std::string_view::npos ? rest.substr(first + because.size()) : rest.substr(rest.find("because ") + 8);
-            if (event.error.ends_with('.')) event.error.pop_back();
-            return event;
+            if (use(NumberedLine{
+                    .before = line.substr(0, at), .number = number, .rest = digits.substr(static_cast<std::size_t>(stop - digits.data()))}))
+                return;
         }
     }
-    return std::nullopt;
+}
+
+bool is_cut_event(std::string_view line) {
+    bool cut = false;
+    each_numbered(without_source_column(line), [&](const NumberedLine& shown) { return cut = is_cut(shown.rest); });
+    return cut;
+}
+
+std::optional<std::int64_t> failed_trial(std::string_view line) {
+    std::optional<std::int64_t> trial;
+    each_numbered(line, [&](const NumberedLine& shown) {
+        if (shown.rest.starts_with(" failed with value ")) trial = shown.number;
+        return trial.has_value();
+    });
+    return trial;
+}
+
+std::string joined_lines(std::span<const std::string> lines, bool at_any_character) {
+    std::string whole;
+    for (const std::string& line : lines) {
+        std::string_view part = without_source_column(line);
+        const bool indented = !whole.empty() && part.starts_with("    ");  // the columns of rich
+        if (indented) part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+        if (indented || !at_any_character) {
+            while (indented && whole.ends_with("  ")) whole.pop_back();
+            if (!whole.empty() && !whole.ends_with(' ') && !part.starts_with(' ')) whole += ' ';
+        }
+        whole += part;
+    }
+    return whole;
+}
+
+/// Reads what stands behind a trial's number.
+[[nodiscard]] std::optional<LogEvent> read_event(const NumberedLine& shown) {
+    const std::string_view rest = shown.rest;
+    LogEvent event{.microseconds = {}, .trial = shown.number, .params = {}, .error = {}, .traceback = {}};
+    if (const auto time = last_log_time(shown.before)) event.microseconds = time->microseconds;
+    const auto part = [&](std::string_view begin, std::string_view end) -> std::optional<std::string> {
+        const auto from = rest.find(begin);
+        if (from == std::string_view::npos) return std::nullopt;
+        const auto to = end.empty() ? rest.size() : rest.rfind(end);
+        if (to == std::string_view::npos || to < from + begin.size()) return std::nullopt;
+        return std::string{rest.substr(from + begin.size(), to - from - begin.size())};
+    };
+    if (rest.starts_with(" finished with value") || rest.starts_with(" finished resulting in value")) {
+        event.state = TrialState::complete;
+        event.params = part(" parameters: ", rest.find(". Best is trial") == std::string_view::npos ? "." : ". Best is trial");
+        return event;
+    }
+    if (rest.starts_with(" pruned.")) {
+        event.state = TrialState::pruned;
+        const std::string_view text = rest.substr(std::string_view{" pruned."}.size());
+        if (const auto begin = text.find_first_not_of(' '); begin != std::string_view::npos) event.error = text.substr(begin);
+        return event;
+    }
+    const bool with_params = rest.starts_with(failed_with);
+    if (!with_params && !rest.starts_with(" failed because ") && !rest.starts_with(" failed, because ") &&
+        !rest.starts_with(" as TrialState.FAIL because "))
+        return std::nullopt;
+    const auto first = rest.find(because);
+    const auto text = first != std::string_view::npos ? first + because.size() : rest.find("because ") + 8;
+    if (rest.find("because ") == std::string_view::npos) return event;
+    if (with_params && first != std::string_view::npos && first > failed_with.size() + 1)
+        event.params = std::string{rest.substr(failed_with.size() + 1, first - failed_with.size() - 2)};
+    event.error = rest.substr(std::min(rest.find_first_not_of(' ', text), rest.size()));
+    if (event.error.ends_with('.')) event.error.pop_back();
+    return event;
+}
+
+std::optional<LogEvent> log_event(std::string_view line) {
+    std::optional<LogEvent> event;
+    each_numbered(without_source_column(line), [&](const NumberedLine& shown) { return (event = read_event(shown)).has_value(); });
+    return event;
 }
 
 /// The rest of a shell's message about a process, after ": line 3:   712 ". Returns nullopt if the line is not such a message.

@@ -2,6 +2,7 @@
 #include "hpo/analysis/logs/log_match.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -20,14 +21,23 @@
 #include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/silent_failures/running_trials.hpp"
 #include "hpo/analysis/failure_cases/failure_case.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/failure/message_family.hpp"
 
 namespace hpo::analysis::detail {
 
-/// True if `text` begins with Python's representation of the value.
+/// A wrapped line may have lost blanks, and gained others. So texts are compared without them.
+[[nodiscard]] std::string without_blanks(std::string_view text) {
+    std::string plain{text};
+    std::erase(plain, ' ');
+    return plain;
+}
+
+/// True if `text` begins with Python's representation of the value. The text has no blanks.
 [[nodiscard]] bool shows_value(std::string_view text, const Value& value) {
     const auto is_word = [&](std::string_view word) { return text.substr(0, text.find_first_of(",}")) == word; };
     if (const auto* truth = get_if<bool>(&value)) return is_word(*truth ? "True" : "False");
-    if (const auto* words = get_if<std::string>(&value)) return hpo::detail::python_text(text) == *words;
+    if (const auto* words = get_if<std::string>(&value)) return hpo::detail::python_text(text) == without_blanks(*words);
     std::optional<double> number;
     if (const auto* real = get_if<double>(&value)) number = *real;
     if (const auto* whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
@@ -59,11 +69,12 @@ namespace hpo::analysis::detail {
 bool shows_params(std::string_view shown, const ParamSet& params) {
     if (params.empty()) return shown == "{}";
     if (shown_members(shown) != params.size()) return false;
+    const std::string plain = without_blanks(shown);
     return std::ranges::all_of(params, [&](const Param& param) {
         if (param.name.find_first_of("'\"\\") != std::string::npos) return true;
-        const std::string quoted = "'" + param.name + "': ";
-        const auto at = shown.find(quoted);
-        return at != std::string_view::npos && shows_value(shown.substr(at + quoted.size()), param.value());
+        const std::string quoted = "'" + without_blanks(param.name) + "':";
+        const auto at = plain.find(quoted);
+        return at != std::string::npos && shows_value(std::string_view{plain}.substr(at + quoted.size()), param.value());
     });
 }
 
@@ -321,6 +332,7 @@ struct RemarkTime {
 /// The only trial that ran when a remark was printed. null if it is not known.
 [[nodiscard]] const Trial* trial_of_remark(const LogRemark& remark, const ProgramLog& log, const LogTrials& lines,
                                            const RemarkTrials& trials) {
+    if (remark.of_event) return lines.events[*remark.of_event].trial;
     if (remark.doubtful) return nullptr;
     if (remark.trial) return trials.of_study ? trials.numbered(*remark.trial) : nullptr;
     const auto printed = time_of_remark(remark, log, lines);
@@ -329,32 +341,141 @@ struct RemarkTime {
         if (const Trial* const ended_badly = trials.ended_badly.only_one(printed->from, printed->to)) return ended_badly;
         // A process that the trial started was killed, and the program returned a value that is none.
         const Trial* const only = trials.all.only_one(printed->from, printed->to);
-        return only && only->state == TrialState::complete && !has_finite_values(*only) ? only : nullptr;
+        if (only && only->state == TrialState::complete && !has_finite_values(*only)) return only;
+        // Words about host memory count of a trial that went on, too. At the end of a log a later trial may have printed them.
+        const bool is_enclosed = remark.events_before < log.events.size() || has_time_of_place(remark, log);
+        return remark.failure.kind == FailureKind::host_out_of_memory && is_enclosed ? only : nullptr;
     }
     const Trial* const only = trials.all.only_one(printed->from, printed->to);
     return only ? only : trial_shown_before(remark, lines);
 }
 
+/// How much of its reason an error names.
+enum class OwnReason {
+    none,  ///< it says that a process ended, or that something failed: "Command 'train.py' returned non-zero exit status 1"
+    some,  ///< it is an exception of the program's own, which may follow from another error
+    whole  ///< it explains itself
+};
+
+/// True for an error that says that another process ended.
+[[nodiscard]] bool tells_of_process(std::string_view type, std::string_view lower) {
+    static constexpr auto types =
+        std::to_array<std::string_view>({"CalledProcessError", "ChildFailedError", "ProcessExitedException", "ProcessRaisedException",
+                                         "BrokenProcessPool", "TerminatedWorkerError", "SystemExit", "TaskFailedException"});
+    static constexpr Phrases words{"~exit status~",   "~exit code~",  "~exitcode~", "~returncode~", "~return code~",
+                                   "~exited with~",   "~ended with~", "~nonzero~",  "~non-zero~",   "~status code~",
+                                   "~child process~", "~subprocess~", "~rc=",       "~returned 1~", "~failed with code~"};
+    return std::ranges::any_of(types, [type](std::string_view name) { return type.ends_with(name); }) ||
+           std::ranges::any_of(words, [lower](std::string_view phrase) { return hpo::detail::contains_phrase(lower, phrase); });
+}
+
+/// True for a text that says that something failed, and neither what nor why: "training failed", "see log".
+[[nodiscard]] bool says_only_that_it_failed(std::string_view lower) {
+    static constexpr auto general =
+        std::to_array<std::string_view>({"fail",     "failed",     "failure",   "error",        "errors",
+                                         "crash",    "crashed",    "aborted",   "abort",        "died",
+                                         "ended",    "exited",     "stopped",   "unsuccessful", "unsuccessfully",
+                                         "wrong",    "went",       "something", "unexpected",   "unexpectedly",
+                                         "unknown",  "training",   "train",     "trainer",      "trial",
+                                         "run",      "job",        "model",     "experiment",   "script",
+                                         "worker",   "process",    "child",     "objective",    "command",
+                                         "program",  "evaluation", "fit",       "fold",         "see",
+                                         "check",    "log",        "logs",      "output",       "above",
+                                         "the",      "in",         "of",        "for",          "with",
+                                         "at",       "to",         "during",    "while",        "was",
+                                         "has",      "did",        "could",     "not",          "be",
+                                         "complete", "completed",  "finish",    "finished",     "py",
+                                         "this",     "an",         "and",       "details"});
+    return std::ranges::all_of(letters_of(lower), [](std::string_view word) { return std::ranges::find(general, word) != general.end(); });
+}
+
+[[nodiscard]] OwnReason own_reason(const Failure& failure) {
+    if (failure.kind == FailureKind::crash) return OwnReason::none;
+    if (failure.kind != FailureKind::trainer_error) return OwnReason::whole;
+    std::string_view type = failure.type;
+    type = type.substr(type.rfind('.') + 1);
+    std::string lower = hpo::detail::searchable(failure.message);
+    if (tells_of_process(type, lower)) return OwnReason::none;
+    // What Python raises for a mistake in a program.
+    static constexpr auto mistakes = std::to_array<std::string_view>(
+        {"KeyError",          "IndexError",          "TypeError",           "AttributeError",     "NameError",         "UnboundLocalError",
+         "ZeroDivisionError", "AssertionError",      "NotImplementedError", "RecursionError",     "OverflowError",     "SyntaxError",
+         "ImportError",       "ModuleNotFoundError", "UnicodeDecodeError",  "UnicodeEncodeError", "JSONDecodeError",   "KeyboardInterrupt",
+         "FileNotFoundError", "FileExistsError",     "PermissionError",     "IsADirectoryError",  "NotADirectoryError"});
+    if (std::ranges::find(mistakes, type) != mistakes.end()) return OwnReason::whole;
+    // The type may stand before a message, and the place behind it if there is no message.
+    if (!type.empty() && lower.starts_with(hpo::detail::lower_case(failure.type))) {
+        lower.erase(0, failure.type.size());
+        if (lower.starts_with(" at ")) lower.clear();
+    }
+    return says_only_that_it_failed(lower) ? OwnReason::none : OwnReason::some;
+}
+
+/// True if a line says that the program went on behind an error.
+[[nodiscard]] bool says_went_on(std::string_view line) {
+    static constexpr Phrases words{"skip",  "retry",   "retries", "halv",      "reduc",        "decreas",
+                                   "lower", "continu", "again",   "fall back", "falling back", "instead"};
+    const std::string lower = hpo::detail::lower_case(line);
+    return std::ranges::any_of(words, [&](std::string_view phrase) { return hpo::detail::contains_phrase(lower, phrase); });
+}
+
+/// Whether a remark tells why a trial failed of which Optuna's line names another error.
+enum class TellsWhy { no, perhaps, yes };
+
+/// The line about the end of a failed trial that follows a remark in the log, or that the remark is a part of. Null if there is none.
+[[nodiscard]] const LogEvent* end_behind(const LogRemark& remark, const Trial& trial, const ProgramLog& log, const LogTrials& lines) {
+    const auto own = std::find_if(lines.events.begin() + static_cast<std::ptrdiff_t>(remark.of_event.value_or(remark.events_before)),
+                                  lines.events.end(), [&](const EventTrial& event) { return event.trial == &trial; });
+    if (own == lines.events.end()) return nullptr;
+    const LogEvent& event = log.events[static_cast<std::size_t>(own - lines.events.begin())];
+    return event.state == TrialState::fail ? &event : nullptr;
+}
+
+/// A program that starts its training as another process, or that raises an exception of its own, hides the error that the training met.
+/// That error stands directly before Optuna's line. So it does if no other error stands between, and if the program did not go on.
+[[nodiscard]] TellsWhy tells_why(const LogRemark& remark, const LogEvent& end, const ProgramLog& log, const Failure& named) {
+    const OwnReason reason = own_reason(named);
+    if (remark.own_words) return TellsWhy::no;
+    if (reason == OwnReason::whole) return remark.failure.traceback.empty() ? TellsWhy::no : TellsWhy::perhaps;
+    if (remark.of_event) return reason == OwnReason::none ? TellsWhy::yes : TellsWhy::perhaps;
+    for (const LogRemark* other = &remark + 1; other != log.remarks.data() + log.remarks.size() && other->line < end.line; ++other) {
+        if (!ran_out_of_memory(other->failure.kind) && own_reason(other->failure) != OwnReason::none) return TellsWhy::perhaps;
+    }
+    constexpr std::size_t near_lines = 60;  // torchrun's and a tracker's last words stand between
+    const std::size_t apart = end.line - remark.last_line;
+    const bool ends_process = !remark.failure.traceback.empty() || remark.process_died;
+    if (reason == OwnReason::some) return ends_process && apart == 1 ? TellsWhy::yes : TellsWhy::perhaps;
+    return apart <= near_lines && (ends_process || !says_went_on(remark.failure.message)) ? TellsWhy::yes : TellsWhy::perhaps;
+}
+
 /// Adds what a remark says about a trial. Of a trial that is complete or pruned, only memory, the device and a killed process count: the
 /// program caught the error. So it is with an error in the program's own words. A message about memory says more than Optuna's own line
-/// about a value that is not acceptable, and less than the error that Optuna names. An error in the program's own words says more than that
-/// line, too.
-void tell(ToldFailures& told, const Trial& trial, const LogRemark& remark, std::string place) {
+/// about a value that is not acceptable, and less than the error that Optuna names, unless that hides its reason. An error in the program's
+/// own words says more than that line, too. Returns false if the remark may be the reason that Optuna's line hides.
+[[nodiscard]] bool tell(ToldFailures& told, const Trial& trial, const LogRemark& remark, std::string place, const ProgramLog& log,
+                        const LogTrials& lines) {
     const FailureKind kind = remark.failure.kind;
-    if (kind == FailureKind::predicted_oom && trial.state != TrialState::pruned && trial.state != TrialState::fail) return;
+    if (kind == FailureKind::predicted_oom && trial.state != TrialState::pruned && trial.state != TrialState::fail) return true;
     const bool went_on = trial.state == TrialState::complete || trial.state == TrialState::pruned;
     const bool killed = was_killed(remark.failure);
-    if (went_on && !killed && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
+    if (went_on && !killed && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return true;
     ToldFailure failure{.failure = remark.failure, .place = std::move(place)};
     const auto [known, is_new] = told.emplace(trial.number, failure);
+    if (is_new) return true;
     const Failure& before = known->second.failure;
     const bool ran_out = ran_out_of_memory(kind);
     const bool says_more = ran_out || killed || remark.own_words;
     const bool has_figures = before.kind == kind && !before.requested_bytes && remark.failure.requested_bytes;
     const bool shows_killer = was_killed(before) && kind == FailureKind::host_out_of_memory;
     const bool came_true = before.kind == FailureKind::predicted_oom && ran_out;
-    if (!is_new && (has_figures || shows_killer || came_true || (says_more && before.kind == FailureKind::non_finite)))
+    const bool in_question = (ran_out || killed) && !ran_out_of_memory(before.kind) && !(killed && was_killed(before)) && !shows_killer;
+    const LogEvent* const end = in_question ? end_behind(remark, trial, log, lines) : nullptr;
+    const TellsWhy why = end ? tells_why(remark, *end, log, before) : TellsWhy::no;
+    if (why == TellsWhy::yes && !remark.of_event)
+        failure.place += "; the trial then failed with " + (before.type.empty() ? before.message : before.type);
+    if (has_figures || shows_killer || came_true || why == TellsWhy::yes || (says_more && before.kind == FailureKind::non_finite))
         known->second = std::move(failure);
+    return why != TellsWhy::perhaps;
 }
 
 bool tells_failure(const LogEvent& event, const Failure& failure) {
@@ -398,10 +519,15 @@ void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& m
     for (const bool own_words : {false, true}) {  // what Python or an allocator printed comes first
         for (const LogRemark& remark : log.remarks) {
             if (remark.own_words != own_words) continue;
+            if (remark.of_event && !found[*remark.of_event].trial) continue;  // that line is named above
             std::string place = detail::lines_text(log, remark.line, remark.line);
             const Trial* const trial = detail::trial_of_remark(remark, log, lines, running);
             if (trial) {
-                if (trial->attempts.empty()) detail::tell(match.told, *trial, remark, std::move(place));
+                if (!trial->attempts.empty()) continue;
+                if (detail::tell(match.told, *trial, remark, place, log, lines)) continue;
+                ++(was_killed(remark.failure) ? match.unmatched_kills : match.unmatched_memory);
+                match.unmatched.push_back(place + ": " + std::string{to_text(remark.failure.kind)} + " that may be why trial " +
+                                          std::to_string(trial->number) + " failed, or that its program went on after");
                 continue;
             }
             if (own_words) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/logs/program_log.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/logs/memory_words.hpp"
@@ -25,6 +27,12 @@ namespace hpo::analysis::detail {
     const std::string first = hpo::detail::lower_case(text.substr(0, text.find('\n')));
     return first.ends_with(':') ||
            hpo::detail::mentions_any(first, {"fail", "error", "exception", "memory", "traceback", "crash", "cuda", "gpu", "died", "abort"});
+}
+
+/// True for the lines that CUDA's errors have behind their first. Any other line behind an exception may be the program's.
+[[nodiscard]] bool is_advice_of_cuda(std::string_view line) {
+    return line.starts_with("CUDA kernel errors might be ") || line.starts_with("For debugging consider ") ||
+           line.starts_with("Compile with `TORCH_USE_CUDA_DSA`");
 }
 
 /// True for a statement that raises or tests for an error: a traceback shows it, and it tells of nothing that happened.
@@ -55,27 +63,81 @@ void LogReader::line(std::string_view text) {
 void LogReader::piece(std::string_view raw) {
     std::string stripped;
     if (raw.find('\x1b') != std::string_view::npos) raw = stripped = detail::without_escapes(raw);
-    const bool may_be_event = raw.find("rial") != std::string_view::npos;
-    if (auto event = may_be_event ? detail::log_event(raw) : std::nullopt) {
-        end_traceback();
-        event->line = log_.lines;
-        last_time_.reset();
-        const auto own = raw.find("[I ");  // Optuna's own time; what stands before it was put there by another program
-        stamp_ = own == std::string_view::npos || own > raw.find("rial") ? std::string_view{} : raw.substr(0, own);
-        text_goes_on_ = event->state == TrialState::pruned && detail::begins_to_tell(event->error);
-        follows_failure_ = event->state == TrialState::fail || text_goes_on_;
-        pruned_lines_ = 0;
-        const bool ran_out = event->state == TrialState::pruned && ran_out_of_memory(classify_python(event->error).kind);
-        message_ = ran_out ? event->error : std::string{};
-        message_of_event_ = true;
-        log_.events.push_back(std::move(*event));
-        return;
+    if (raw.size() > widest_) as_wide_ = 0;
+    widest_ = std::max(widest_, raw.size());
+    if (raw.size() == widest_) ++as_wide_;
+    if (goes_on_with_wrapped(raw)) return;
+    if (raw.find("rial") == std::string_view::npos || !detail::is_cut_event(raw)) return whole_piece(raw);
+    wrapped_.emplace_back(raw);
+    wrapped_line_ = log_.lines;
+}
+
+bool LogReader::goes_on_with_wrapped(std::string_view raw) {
+    if (wrapped_.empty()) return false;
+    const auto stamp = std::string_view{wrapped_.front()}.substr(0, std::min(wrapped_.front().find("[I "), wrapped_.front().find("[W ")));
+    const std::string_view plain = stamp.size() < wrapped_.front().size() ? detail::without_stamp(raw, stamp).value_or(raw) : raw;
+    const bool is_other = plain.empty() || wrapped_.size() == most_wrapped || detail::log_time(plain.substr(0, 40)) ||
+                          plain.find(traceback_heading) != std::string_view::npos || detail::log_event(plain) ||
+                          detail::failed_trial(plain) || detail::death_of_process(plain);
+    if (is_other) {
+        replay_wrapped();
+        return false;
     }
+    wrapped_.emplace_back(plain);
+    const bool full = std::ranges::all_of(wrapped_.begin(), wrapped_.end() - 1, [&](const std::string& line) {
+        return line.size() + (&line == &wrapped_.front() ? 0 : raw.size() - plain.size()) == widest_;
+    });
+    const std::string whole = detail::joined_lines(wrapped_, full && as_wide_ > 1);
+    if (detail::is_cut_event(whole)) return true;
+    const std::size_t last = std::exchange(log_.lines, wrapped_line_);
+    wrapped_.clear();
+    whole_piece(whole);
+    log_.lines = last;
+    return true;
+}
+
+void LogReader::replay_wrapped() {
+    const std::vector<std::string> lines = std::exchange(wrapped_, {});
+    const std::size_t last = log_.lines;
+    log_.lines = wrapped_line_;
+    for (const std::string& line : lines) {
+        whole_piece(line);
+        ++log_.lines;
+    }
+    log_.lines = last;
+}
+
+void LogReader::event(LogEvent event, std::string_view raw) {
+    end_traceback();
+    event.line = log_.lines;
+    last_time_.reset();
+    const auto own = raw.find("[I ");  // Optuna's own time; what stands before it was put there by another program
+    stamp_ = own == std::string_view::npos || own > raw.find("rial") ? std::string_view{} : raw.substr(0, own);
+    text_goes_on_ = event.state == TrialState::pruned && detail::begins_to_tell(event.error);
+    follows_failure_ = event.state == TrialState::fail || text_goes_on_;
+    pruned_lines_ = 0;
+    const bool ran_out = event.state == TrialState::pruned && ran_out_of_memory(classify_python(event.error).kind);
+    message_ = ran_out ? event.error : std::string{};
+    message_of_event_ = true;
+    remarks_before_event_ = log_.remarks.size();
+    log_.events.push_back(std::move(event));
+}
+
+void LogReader::close_failure(std::int64_t trial) {
+    end_traceback();
+    if (log_.events.empty() || log_.events.back().state != TrialState::fail || log_.events.back().trial != trial) return;
+    for (std::size_t i = remarks_before_event_; i < log_.remarks.size(); ++i) log_.remarks[i].of_event = log_.events.size() - 1;
+    remarks_before_event_ = log_.remarks.size();
+}
+
+void LogReader::whole_piece(std::string_view raw) {
+    const bool may_be_event = raw.find("rial") != std::string_view::npos;
+    if (auto ended = may_be_event ? detail::log_event(raw) : std::nullopt) return event(std::move(*ended), raw);
     if (!message_.empty() && goes_on_with_figures(raw)) return;
     message_.clear();
-    if (may_be_event && raw.find(" failed with value ") != std::string_view::npos)
-        return end_traceback();  // the line holds nothing more of use
-    if (raw.find(traceback_heading) != std::string_view::npos && !(in_traceback_ && chain_)) {
+    if (const auto failed = may_be_event ? detail::failed_trial(raw) : std::nullopt) return close_failure(*failed);
+    if (raw.find(traceback_heading) != std::string_view::npos &&
+        !(in_traceback_ && (chain_ || raw.find("Original Traceback") != std::string_view::npos))) {
         const bool behind_event = follows_failure_;
         end_traceback();
         in_traceback_ = true;
@@ -88,7 +150,9 @@ void LogReader::piece(std::string_view raw) {
     }
     if (in_traceback_) {
         const std::string_view plain = detail::without_stamp(raw, stamp_).value_or(raw);
+        const bool was_raised = raised_;
         if (goes_on(plain)) {
+            if (!plain.empty() && (!was_raised || detail::is_advice_of_cuda(plain))) traceback_end_ = log_.lines;
             if (traceback_.size() < longest_traceback) traceback_.append(plain).append("\n");
             return;
         }
@@ -148,15 +212,29 @@ bool LogReader::goes_on(std::string_view raw) {
 void LogReader::end_traceback() {
     if (in_traceback_) {
         while (traceback_.ends_with("\n\n")) traceback_.pop_back();
-        if (of_event_) {
+        if (of_event_ || repeats_event()) {
             log_.events.back().traceback = std::move(traceback_);
         } else if (auto failure = classify_exceptions(exceptions_in(traceback_))) {
             failure->traceback = std::move(traceback_);
-            keep({.line = traceback_line_, .trial = {}, .time = traceback_time_, .failure = std::move(*failure)});
+            keep({.line = traceback_line_,
+                  .last_line = traceback_end_,
+                  .of_event = {},
+                  .trial = {},
+                  .time = traceback_time_,
+                  .failure = std::move(*failure)});
         }
     }
     traceback_.clear();
     in_traceback_ = raised_ = blank_ = chain_ = of_event_ = follows_failure_ = false;
+}
+
+bool LogReader::repeats_event() const {
+    if (log_.events.empty() || log_.events.back().state != TrialState::fail || !log_.events.back().traceback.empty()) return false;
+    if (traceback_line_ > log_.events.back().line + most_between) return false;
+    const auto named = exception_from_repr(log_.events.back().error);
+    const auto chain = exceptions_in(traceback_);
+    return named && !named->message.empty() && !chain.empty() && named->message == chain.back().message &&
+           (chain.back().type == named->type || chain.back().type.ends_with('.' + named->type));
 }
 
 void LogReader::remark(std::string_view raw) {
@@ -166,7 +244,13 @@ void LogReader::remark(std::string_view raw) {
         failure.signal = death->first;
         failure.message = "the process was ended: " + std::string{death->second};
         if (death->first == 9) failure.message += "; perhaps by the kernel's out-of-memory killer";
-        keep({.line = log_.lines, .trial = {}, .time = last_time_, .process_died = true, .failure = std::move(failure)});
+        keep({.line = log_.lines,
+              .last_line = log_.lines,
+              .of_event = {},
+              .trial = {},
+              .time = last_time_,
+              .process_died = true,
+              .failure = std::move(failure)});
         return;
     }
     if (raw.size() > 20000) return;
@@ -176,8 +260,13 @@ void LogReader::remark(std::string_view raw) {
             return told.failure.signal == died->signal && process && detail::process_named(told.failure.message) == process;
         };
         if (!log_.remarks.empty() && same(log_.remarks.back())) return;  // torchrun tells one death in several lines
-        keep(
-            {.line = log_.lines, .trial = detail::named_trial(raw), .time = last_time_, .process_died = true, .failure = std::move(*died)});
+        keep({.line = log_.lines,
+              .last_line = log_.lines,
+              .of_event = {},
+              .trial = detail::named_trial(raw),
+              .time = last_time_,
+              .process_died = true,
+              .failure = std::move(*died)});
         return;
     }
     if (names_.may_be_shown(raw)) {
@@ -216,6 +305,8 @@ void LogReader::remark(std::string_view raw) {
         message_of_event_ = false;
     }
     keep({.line = log_.lines,
+          .last_line = log_.lines,
+          .of_event = {},
           .trial = detail::named_trial(raw),
           .time = last_time_,
           .doubtful = !program && words == detail::MemoryWords::doubtful,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,15 @@ struct LogTime {
 
 /// Reads Optuna's text about the end of a trial, of any release since 1.0, anywhere in the line.
 [[nodiscard]] std::optional<LogEvent> log_event(std::string_view line);
+
+/// True if Optuna's text about the end of a trial does not end in the line, because something wrapped it.
+[[nodiscard]] bool is_cut_event(std::string_view line);
+
+/// The number of the trial in "Trial 5 failed with value None.", which Optuna prints last about it.
+[[nodiscard]] std::optional<std::int64_t> failed_trial(std::string_view line);
+
+/// One line of those into which it was wrapped: at any character, or else between words.
+[[nodiscard]] std::string joined_lines(std::span<const std::string> lines, bool at_any_character);
 
 /// The signal in a shell's message about a process: "Killed" or "x.sh: line 3: 712 Segmentation fault (core dumped) python x.py".
 [[nodiscard]] std::optional<std::pair<int, std::string_view>> death_of_process(std::string_view line);

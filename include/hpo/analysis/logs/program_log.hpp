@@ -17,7 +17,9 @@ namespace hpo::analysis {
 /// Something that a program printed beside Optuna's lines: a traceback, an allocator's message, "Killed".
 struct LogRemark {
     std::size_t line = 0;
-    std::optional<std::int64_t> trial;  ///< that the line names, as in "Trial 5: CUDA out of memory"
+    std::size_t last_line = 0;            ///< of a traceback, the first line of its last exception's message
+    std::optional<std::size_t> of_event;  ///< of ProgramLog::events, if it is a part of what Optuna logged there
+    std::optional<std::int64_t> trial;    ///< that the line names, as in "Trial 5: CUDA out of memory"
     std::optional<detail::LogTime> time;
     std::size_t events_before = 0;
     std::size_t shown_before = 0;  ///< of ProgramLog::shown
@@ -56,6 +58,7 @@ public:
     void line(std::string_view text);
 
     [[nodiscard]] ProgramLog finish() && {
+        replay_wrapped();
         end_traceback();
         text_goes_on_ = false;
         return std::move(log_);
@@ -65,10 +68,26 @@ private:
     static constexpr std::size_t longest_line = std::size_t{1} << 20U;
     static constexpr std::size_t longest_traceback = std::size_t{1} << 18U;
     static constexpr std::size_t longest_pruned_text = 50;  ///< lines
+    static constexpr std::size_t most_wrapped = 60;
+    static constexpr std::size_t most_between = 20;  ///< lines of other parts of the program
     static constexpr std::size_t most_own_words = 10'000;
     static constexpr std::size_t most_shown = 200'000;
 
     void piece(std::string_view raw);
+
+    /// Takes a piece that is whole.
+    void whole_piece(std::string_view raw);
+
+    /// Takes a line that may go on with a wrapped one. Returns false if it does not.
+    bool goes_on_with_wrapped(std::string_view raw);
+
+    /// Takes the lines of what looked like a wrapped line as they stand.
+    void replay_wrapped();
+
+    void event(LogEvent event, std::string_view raw);
+
+    /// Gives what was printed behind the line about a failed trial, up to its last line, to that trial.
+    void close_failure(std::int64_t trial);
 
     /// Takes a line that belongs to the text of the trial that was pruned last. Returns false if it does not.
     bool goes_on_with_pruned(std::string_view raw);
@@ -81,15 +100,24 @@ private:
 
     void end_traceback();
 
+    /// True if the traceback ends in the error that the line about the last trial names. Other lines stand between the two.
+    [[nodiscard]] bool repeats_event() const;
+
     void remark(std::string_view raw);
 
     void keep(LogRemark remark);
 
     ParamNames names_;
     ProgramLog log_;
+    std::vector<std::string> wrapped_;      ///< the beginning of a line about the end of a trial
+    std::size_t wrapped_line_ = 0;          ///< of the first
+    std::size_t widest_ = 0;                ///< bytes of the longest line so far
+    std::size_t as_wide_ = 0;               ///< how many lines have that length
+    std::size_t remarks_before_event_ = 0;  ///< how many remarks stand before the last event
     std::string traceback_;
     std::string stamp_;  ///< before each line of the traceback, or of the pruned trial's text
     std::size_t traceback_line_ = 0;
+    std::size_t traceback_end_ = 0;
     std::optional<detail::LogTime> traceback_time_;
     std::string message_;  ///< of a failure whose figures may follow; empty if none may
     bool message_of_event_ = false;
