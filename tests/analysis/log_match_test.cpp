@@ -882,7 +882,7 @@ TEST_CASE("an error that only says that another process failed gives way to what
     CHECK(told("epoch 3\nCUDA out of memory at batch 200\nwandb: done\n", process_ended).told.at(1).failure.kind ==
           FailureKind::out_of_memory);
     CHECK(was_killed(
-        told("subprocess exitcode: -9\n", "RuntimeError('training failed')").told.at(1).failure));
+        told("[launch.py:321] ['python', 't.py'] exits with return code = -9\n", "RuntimeError('training failed')").told.at(1).failure));
 }
 
 TEST_CASE("an error that may follow from an out-of-memory or not is left, and the out-of-memory is named") {
@@ -1013,6 +1013,84 @@ TEST_CASE("a line that only looks wrapped takes nothing from the lines behind it
     CHECK(log.events[1].line == 4);
     REQUIRE(log.remarks.size() == 1);
     CHECK(log.remarks[0].line == 3);
+}
+
+TEST_CASE("words of what ended a process for its host memory tell that of the trial whose process is gone") {
+    auto trials = one_failed();
+    trials[3].state = hpo::TrialState::running;
+    trials[3].completed = {};
+    trials[3].values = {};
+    const std::string before = complete_line(0) + failed_line("KeyError('a')") + failed_end + complete_line(2);
+    const std::string killed = "run.sh: line 7: 31415 Killed                  python train.py\n";
+    const std::string slurm =
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.batch. Some of the step tasks have been OOM Killed.\n";
+    for (const std::string& words :
+         {slurm, killed + slurm, slurm + "srun: error: gpu07: task 0: Out Of Memory\n",
+          std::string{
+              "slurmstepd: error: Detected 1 oom-kill event(s) in step 7.batch cgroup. Some of your processes may have been killed by the "
+              "cgroup out-of-memory handler.\n"},
+          std::string{"    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n"},
+          std::string{"        \"OOMKilled\": true,\n"}, std::string{"  terminated:\n    exitCode: 137\n    reason: OOMKilled\n"},
+          std::string{"terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+                      "./run.sh: line 7: 31415 Aborted                 (core dumped) python train.py\n"},
+          std::string{"=>> PBS: job killed: mem 68719476736 exceeded limit 64000000000\n"},
+          std::string{"TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\n"},
+          std::string{"qmaster: job 4711 exceeds job hard limit \"h_vmem\"\n"},
+          std::string{"007 (4711.000.000) Shadow exception!\n\tJob has gone over cgroup memory limit of 4096 megabytes.\n"},
+          std::string{"systemd-oomd[612]: Killed /user.slice/a.scope due to memory pressure for /user.slice being 82.05% > 50.00%\n"},
+          std::string{"earlyoom[812]: sending SIGTERM to process 4242 uid 1000 \"python\": badness 1200, VmRSS 60000 MiB\n"},
+          std::string{"4711.batch   train  OUT_OF_MEMORY  0:125\n"}}) {
+        CAPTURE(words);
+        const auto match = match_of(before + "epoch 0\n" + words, trials);
+        REQUIRE(match.told.contains(3));
+        CHECK(match.told.at(3).failure.kind == FailureKind::host_out_of_memory);
+        CHECK(match.unmatched_memory == 0);
+    }
+    for (const char* words :
+         {"zsh: killed     python train.py", "make: *** [Makefile:3: train] Killed", "make: *** [Makefile:3: train] Error 137",
+          "srun: error: gpu07: task 0: Killed",
+          "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL",
+          "mpirun noticed that process rank 0 with PID 4242 on node gpu07 exited on signal 9 (Killed).",
+          "[2026-01-31 12:00:40,123] [ERROR] [launch.py:321:sigkill_handler] ['python', 't.py'] exits with return code = -9"}) {
+        CAPTURE(words);
+        const auto match = match_of(before + "epoch 0\n" + words + "\n", trials);
+        REQUIRE(match.told.contains(3));
+        CHECK(was_killed(match.told.at(3).failure));
+    }
+    for (const char* words :
+         {"        \"OOMKilled\": false,", "slurmstepd: error: Detected 0 oom_kill events in StepId=1.0.",
+          "if the job is OOMKilled, ask for more", "Out of memory: Killed process 77 (chrome) total-vm:900kB, anon-rss:800kB",
+          "earlyoom[812]: sending SIGTERM to process 4242 uid 1000 \"firefox\": badness 1200, VmRSS 60000 MiB"}) {
+        CAPTURE(words);
+        CHECK_FALSE(match_of(before + words + "\n", trials).told.contains(3));
+    }
+    const std::string cancelled = "slurmstepd: error: *** JOB 4711 ON gpu07 CANCELLED AT 2026-01-31T12:00:40 DUE TO PREEMPTION ***\n";
+    CHECK(match_of(before + cancelled, trials).told.at(3).failure.kind == FailureKind::crash);
+}
+
+TEST_CASE("words about memory after which a program goes on are no out-of-memory") {
+    for (const char* line :
+         {"2026-01-31 12:00:00.123456: W external/local_xla/xla/tsl/framework/bfc_allocator.cc:291] Allocator (GPU_0_bfc) ran out of "
+          "memory "
+          "trying to allocate 2.00GiB with freed_by_count=0. The caller indicates that this is not a failure, but this may mean that there "
+          "could be performance gains if more memory were available.",
+          "2026-01-31 12:00:00.123456: I tensorflow/stream_executor/cuda/cuda_driver.cc:739] failed to allocate 22.00G (23622320128 bytes) "
+          "from "
+          "device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+          "2026-01-31 12:00:00.123456: I external/local_xla/xla/stream_executor/cuda/cuda_executor.cc:739] failed to allocate 22.00G "
+          "(23622320128 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+          "I0000 00:00:1735693200.123456 4242 cuda_executor.cc:739] failed to allocate 22.00G (23622320128 bytes) from device: "
+          "CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+          "0 out of memory events", "oom: 0/10", "total: 0 CUDA OOM", "num_ooms: 0, out of memory: 0, retries: 0"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.empty());
+    }
+    for (const char* line : {"10 out of memory events",
+                             "2026-01-31 12:00:00.1: E external/xla/cuda_driver.cc:739] failed to allocate 22.00G "
+                             "(23622320128 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.size() == 1);
+    }
 }
 
 TEST_CASE("an error that a thread passes on is one error") {

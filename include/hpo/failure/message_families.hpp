@@ -65,15 +65,26 @@ namespace hpo::detail {
     return line.starts_with("file \"") && line.find("\", line ") != std::string_view::npos;
 }
 
-/// True for a line that tells nothing, whatever its words: source code in a traceback, a warning of Python, or what TensorFlow logs and
-/// goes on after (information, and the search for a driver at its start).
+/// True for what TensorFlow and XLA log as information: "2026-01-31 12:00:00.1: I external/xla/cuda_driver.cc:753] failed to allocate".
+[[nodiscard]] inline bool is_information(std::string_view line) {
+    const auto level = line.find(": i ");
+    const bool is_level = level != std::string_view::npos || contains_phrase(line, "^i# ");
+    return is_level && contains_phrase(line.substr(level == std::string_view::npos ? 0 : level), ".cc:#]");
+}
+
+/// True for a line after which a program goes on, whatever its words: a warning of Python, or what TensorFlow logs as information, in its
+/// search for a driver at its start, or before a smaller request. The line is in the form that `searchable` gives.
+[[nodiscard]] inline bool goes_on_after(std::string_view line) {
+    static constexpr Phrases warnings{": userwarning: ",     ": futurewarning: ",     ": deprecationwarning: ", ": runtimewarning: ",
+                                      ": resourcewarning: ", "failed call to cuinit", "is not a failure"};
+    return is_information(line) ||
+           std::ranges::any_of(warnings, [line](std::string_view warning) { return contains_phrase(line, warning); });
+}
+
+/// True for a line that tells nothing, whatever its words: source code in a traceback, or one after which a program goes on.
 [[nodiscard]] inline bool is_beside_the_point(std::string_view text, std::string_view line) {
     const auto begin = static_cast<std::size_t>(line.data() - text.data());
-    if (begin > 1 && names_place_in_source(line_around(text, begin - 1))) return true;
-    return std::ranges::any_of(
-        std::to_array<std::string_view>({": userwarning: ", ": futurewarning: ", ": deprecationwarning: ", ": runtimewarning: ",
-                                         ": resourcewarning: ", ": i tensorflow/", "failed call to cuinit"}),
-        [line](std::string_view warning) { return line.find(warning) != std::string_view::npos; });
+    return (begin > 1 && names_place_in_source(line_around(text, begin - 1))) || goes_on_after(line);
 }
 
 /// Where the source lines of the last traceback end. 0 if there is no traceback.

@@ -45,6 +45,7 @@ struct MessageFamily {
     Phrases none{};                          ///< none may be there
     std::optional<int> signal{};             ///< the signal that ended a process, if the message says so
     std::optional<Recurrence> recurrence{};  ///< if it differs from that of the kind
+    bool ends_process = false;               ///< the process that it is about is gone
     bool is_guess = false;                   ///< such a message says this most often, and sometimes something else
 };
 

@@ -65,7 +65,7 @@ enum class NameSays { error, report, nothing, remark };
 
 bool may_tell_failure(std::string_view json) {
     for (const std::string_view word : {"rror", "emory", "EMORY", "xception", "Traceback", "OOM", "oom", "CUDA", "EXHAUSTED", "lloc",
-                                        "xceeded ", "ime limit", "imeout", "imed out"}) {
+                                        "xceeded ", "xceeds ", "ime limit", "imeout", "imed out", "VmRSS"}) {
         if (json.find(word) != std::string_view::npos) return true;
     }
     return false;

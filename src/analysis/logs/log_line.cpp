@@ -308,16 +308,36 @@ std::optional<std::pair<int, std::string_view>> death_of_process(std::string_vie
     return std::nullopt;
 }
 
+bool names_other_program(std::string_view line) {
+    const std::string plain = hpo::detail::searchable(line);
+    for (const std::string_view before : {"process # (", "process # \"", "uid # \""}) {
+        const std::string_view literal = hpo::detail::literal_of(before);
+        for (auto at = plain.find(literal); at != std::string_view::npos; at = plain.find(literal, at + 1)) {
+            const auto begin = hpo::detail::end_of_match(plain, at, before);
+            if (begin == std::string_view::npos) continue;
+            const std::string_view name = std::string_view{plain}.substr(begin);
+            return !name.starts_with("python") && !name.starts_with("pt_") && !name.starts_with("ray::") && !name.starts_with("ipykernel");
+        }
+    }
+    return false;
+}
+
 std::optional<Failure> killed_process(std::string_view line) {
-    if (!hpo::detail::mentions_any(line, {"ignal", "SIG", "xit code", "xitcode", "xit status", "exited with", "eturn code", "eturncode"}))
+    if (!hpo::detail::mentions_any(
+            line, {"ignal", "SIG", "xit code", "xit Code", "xitcode", "xitCode",   "xit status", "exited with", "eturn code", "eturncode",
+                   "illed", "OOM", "oom",      "emory",    "MEM",     "bad_alloc", "vmem",       "_rss",        "rror 137",   "OUT_OF_ME"}))
         return std::nullopt;
     const std::string plain = hpo::detail::searchable(line);
     const auto mentions = [&](std::string_view word) { return hpo::detail::contains_phrase(plain, word); };
-    if (std::ranges::any_of(Phrases{"~if~", "~may~", "~might~", "~could~", "~can~", "~would~"}, mentions)) return std::nullopt;  // advice
+    const bool is_event = mentions("oom-kill event") || mentions("oom_kill event");  // "Some of your processes may have been killed"
+    if (!is_event && std::ranges::any_of(Phrases{"~if~", "~may~", "~might~", "~could~", "~can~", "~would~"}, mentions))
+        return std::nullopt;  // advice
     const auto part = find_telling_part({}, line);
     constexpr int terminated = 15;
-    if (!part || part->kind != FailureKind::crash || !part->family || !part->family->signal || part->family->signal == terminated)
-        return std::nullopt;
+    if (!part || !part->family) return std::nullopt;
+    const bool ended_for_memory = part->kind == FailureKind::host_out_of_memory && part->family->ends_process;
+    const bool ended_by_signal = part->kind == FailureKind::crash && part->family->signal && part->family->signal != terminated;
+    if ((!ended_for_memory && !ended_by_signal) || names_other_program(line)) return std::nullopt;
     return classify_text({.type = {}, .message = part->line});
 }
 

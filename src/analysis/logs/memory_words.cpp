@@ -28,12 +28,28 @@ namespace hpo::analysis::detail {
         const std::vector<std::string_view> words = letters_of(rest);
         if (!words.empty() && one_of(words.front(), {"false", "none", "no", "off", "null"})) return true;
         const auto figure = rest.find_first_not_of(": ");
-        if (figure != std::string_view::npos && rest.substr(figure) == "0") return true;
+        if (figure != std::string_view::npos && rest[figure] == '0') {  // "oom: 0", "oom: 0/10", "oom: 0, retries: 1"
+            const auto end = rest.find_first_not_of(' ', figure + 1);
+            if (end == std::string_view::npos || std::string_view{"/,;|)]}"}.find(rest[end]) != std::string_view::npos) return true;
+        }
     }
     if (hpo::detail::mentions_any(rest, {"so far", "retries left"})) return true;
     std::vector<std::string_view> words = letters_of(rest);
     words.resize(std::min<std::size_t>(words.size(), 3));
     return std::ranges::any_of(words, [](std::string_view word) { return std::ranges::find(mentions, word) != mentions.end(); });
+}
+
+/// True if the words are counted, and there are none: "0 out of memory events", "0 CUDA OOM".
+[[nodiscard]] bool are_none(std::string_view before) {
+    for (;;) {
+        const auto last = before.find_last_not_of(' ');
+        if (last == std::string_view::npos) return false;
+        const auto blank = before.find_last_of(" |,;:=([", last);
+        const std::string_view word = before.substr(blank == std::string_view::npos ? 0 : blank + 1, last - blank);
+        if (word == "0") return true;
+        if (!one_of(word, {"cuda", "gpu", "host", "cpu", "device", "total", "caught"}) || blank == std::string_view::npos) return false;
+        before = before.substr(0, blank);
+    }
 }
 
 MemoryWords memory_words(std::string_view line) {
@@ -57,7 +73,9 @@ MemoryWords memory_words(std::string_view line) {
     static constexpr auto foreseen = std::to_array<std::string_view>({"predicted", "estimated", "anticipated", "projected", "forecast"});
     const std::string lower = hpo::detail::lower_case(line);
     const auto place = memory_words_place(lower);
-    if (!place || only_mentions_behind(std::string_view{lower}.substr(place->end))) return MemoryWords::none;
+    if (!place || only_mentions_behind(std::string_view{lower}.substr(place->end)) ||
+        are_none(std::string_view{lower}.substr(0, place->begin)))
+        return MemoryWords::none;
     std::vector<std::string_view> before = letters_of(std::string_view{lower}.substr(0, place->begin));
     const auto is_level = [](std::string_view word) { return std::ranges::find(levels, word) != levels.end(); };
     if (const auto level = std::ranges::find_if(before.rbegin(), before.rend(), is_level); level != before.rend())

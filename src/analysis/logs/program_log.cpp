@@ -15,6 +15,7 @@
 #include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/failure_cases/told_failure.hpp"
 #include "hpo/failure/framework_message.hpp"
+#include "hpo/failure/message_families.hpp"
 
 namespace hpo::analysis::detail {
 
@@ -273,7 +274,7 @@ void LogReader::remark(std::string_view raw) {
         if (log_.shown.size() == most_shown) log_.shows_more = true;
         else log_.shown.push_back({.line = log_.lines, .time = last_time_, .text = std::string{raw}});
     }
-    if (detail::is_source_code(raw)) return;
+    if (detail::is_source_code(raw) || hpo::detail::goes_on_after(hpo::detail::searchable(raw))) return;
     const std::string_view error = own_words_ < most_own_words ? detail::logged_error(raw) : std::string_view{};
     if (error.empty() && !detail::may_tell_failure(raw)) return;
     constexpr std::size_t longest_sentence = 400;
@@ -309,7 +310,7 @@ void LogReader::remark(std::string_view raw) {
           .of_event = {},
           .trial = detail::named_trial(raw),
           .time = last_time_,
-          .doubtful = !program && words == detail::MemoryWords::doubtful,
+          .doubtful = (!program && words == detail::MemoryWords::doubtful) || detail::names_other_program(raw),
           .own_words = own_words,
           .failure = std::move(failure)});
 }

@@ -67,8 +67,12 @@ struct LogTime {
 [[nodiscard]] std::optional<std::pair<int, std::string_view>> death_of_process(std::string_view line);
 
 /// What a line says that names the signal or the exit code by which a process ended: torchrun's "exitcode  : -9 (pid: 1234)" and "Signal 9
-/// (SIGKILL) received by PID 1234", "died with <Signals.SIGKILL: 9>". Nullopt if it is none, or SIGTERM, with which a program ends another.
+/// (SIGKILL) received by PID 1234", "died with <Signals.SIGKILL: 9>". So do the words of the kernel, of a batch system or of a container's
+/// engine about a process that they ended for its host memory. Nullopt if it is none, or SIGTERM, with which a program ends another.
 [[nodiscard]] std::optional<Failure> killed_process(std::string_view line);
+
+/// True if a line names the program that was ended, and that is none that trains: "Killed process 7 (chrome)".
+[[nodiscard]] bool names_other_program(std::string_view line);
 
 /// The number in "pid 12" or "(pid: 12)".
 [[nodiscard]] std::optional<std::int64_t> process_named(std::string_view line);
