@@ -294,8 +294,9 @@ class StudyInMemory:
 
     def bring_up_to_date(self, study: Any) -> None:
         """Writes what the store has, unless nothing but this object can look at the memory."""
-        only_this = 2  # the reference of the side, and the argument of getrefcount
-        if sys.getrefcount(self._side.storage) <= only_this:
+        backend = _privates.backend_of(self._side.storage)  # what the program holds. Around a database Optuna has a wrapper
+        only_ours = 3  # the reference of the side or of the wrapper, `backend`, and the argument of getrefcount
+        if sys.getrefcount(backend) <= only_ours:
             return
         for trial in study.get_trials(deepcopy=False):
             if trial.number in self._written or not trial.state.is_finished():

@@ -8,6 +8,7 @@ import copy
 import gc
 import json
 import os
+import sys
 from typing import Any, Dict, Iterator, List, Optional
 
 import optuna  # type: ignore[import-not-found,unused-ignore]
@@ -143,10 +144,10 @@ def move_to_store(study: Any, url: str, name: str, front: str) -> None:
     known = [(_identity(each), each.number) for each in storage.get_all_trials(study_id, deepcopy=False)]
     for trial in trials:
         # An earlier run of the program may have told the same.
-        stored = _as_stored(trial)
-        told = next((number for identity, number in known if identity == _identity(stored)), None) if trial.state.is_finished() else None
-        if told is not None:
-            memory.has(told, trial)
+        identity = _identity(_as_stored(trial))
+        number = next((number for each, number in known if each == identity), None) if trial.state.is_finished() else None
+        if number is not None:
+            memory.has(number, trial)
         elif trial.state.is_finished() or trial.state == optuna.trial.TrialState.WAITING:
             trial_id = storage.create_new_trial(study_id, template_trial=trial)
             memory.has(storage.get_trial_number_from_id(trial_id), trial)
@@ -157,8 +158,12 @@ def move_to_store(study: Any, url: str, name: str, front: str) -> None:
 def show_in_memory(study: Any) -> None:
     """Writes what has ended to the memory that the study was in, if the program can look at it."""
     memory = _storages.StudyInMemory.of(study)
-    if memory is not None:
+    if memory is None:
+        return
+    try:
         memory.bring_up_to_date(study)
+    except Exception as error:  # whatever a storage raises. What optimize has raised is more important
+        print(f"hpo: the memory that the study was in lacks trials ({type(error).__name__}: {error}); hpo's store has them", file=sys.stderr)
 
 
 def copy_to_store(study: Any, program_study: _storages.ProgramStudy, url: str, name: str, front: str) -> None:

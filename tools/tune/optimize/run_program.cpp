@@ -10,6 +10,7 @@
 #include <iterator>
 #include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/plain_text.hpp"
@@ -159,17 +160,20 @@ std::optional<std::string> why_not_again(ProgramFront& front, const OptimizeCall
 constexpr const char* in_kernel =
     "the study is in the kernel of a notebook, which can neither be copied nor started again. So Optuna itself runs it, and no option of "
     "hpo has an effect. As a script it is run by hpo: jupyter nbconvert --to script NOTEBOOK";
+
 /// Why hpo may not see what an interpreter of Python runs, behind "; ". Empty if its options do not keep hpo out.
 std::string unseen_because(const std::vector<std::string>& program) {
     if (!std::filesystem::path{program.front()}.filename().string().starts_with("python")) return {};
-    for (auto word = std::next(program.begin()); word != program.end() && word->starts_with('-'); ++word) {
+    for (auto word = std::next(program.begin()); word < program.end() && word->starts_with('-'); ++word) {
         if (*word == "-")
             return "; " + program.front() + " - reads the program from the standard input, which is empty here: name a file instead";
-        if (*word == "-c" || *word == "-m") break;
         if (word->starts_with("--")) continue;
-        const auto keeps_out = word->find_first_of("IES");
-        if (keeps_out != std::string::npos)
-            return std::string{"; -"} + (*word)[keeps_out] + " of " + program.front() + " keeps hpo out of the program: leave it out";
+        const auto at = word->find_first_of("IEScmWX");  // what follows one of the last four is no option
+        if (at == std::string::npos) continue;
+        if (std::string_view{"IES"}.find((*word)[at]) != std::string_view::npos)
+            return std::string{"; -"} + (*word)[at] + " of " + program.front() + " keeps hpo out of the program: leave it out";
+        if ((*word)[at] == 'c' || (*word)[at] == 'm') break;
+        if (at + 1 == word->size()) ++word;
     }
     return {};
 }
