@@ -65,5 +65,5 @@ int main(int argc, char** argv) {
     app.add_option("--study", query.study, "the study's name; not needed if there is only one, nor for a command that tells of all");
     app.add_flag("--json", query.json, "one JSON document instead of text");
     add_commands(line, query);
-    return line.told([&line] { return line.parse_and_run(); });
+    return line.run_and_report_errors([&line] { return line.parse_and_run(); });
 }

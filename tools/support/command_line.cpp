@@ -33,7 +33,7 @@ int CommandLine::parse_and_run() {
     return chosen == actions_.end() ? exit_code(Errc::usage) : chosen->second();
 }
 
-int CommandLine::told(const std::function<int()>& work) {
+int CommandLine::run_and_report_errors(const std::function<int()>& work) {
     try {
         const int status = work();
         std::cout.flush();
@@ -65,7 +65,9 @@ std::string CommandLine::explain(const CLI::ParseError& error) const {
     if (commands.empty()) {
         std::vector<std::string> names;
         for (const CLI::App* each : app_.get_subcommands([](const CLI::App*) { return true; })) names.push_back(each->get_name());
-        if (const std::string* const word = first_word()) return unknown_name("command line", "command", *word, names).what();
+        const std::string* const word = first_word();
+        if (word != nullptr && std::ranges::find(names, *word) == names.end())
+            return unknown_name("command line", "command", *word, names).what();
         return "command line: " + std::string{error.what()} + "; see " + app_.get_name() + " --help";
     }
     const std::string help = app_.get_name() + " " + commands.front()->get_name() + " --help";
@@ -76,11 +78,9 @@ std::string CommandLine::explain(const CLI::ParseError& error) const {
         }
     };
     add_options(*commands.front());
-    if (commands.front()->get_fallthrough()) {  // the program's own options may stand behind a command, but for these two
-        add_options(app_);
-        std::erase_if(options, [](const std::string& option) { return option == "--help" || option == "--version"; });
-        options.emplace_back("--help");
-    }
+    if (commands.front()->get_fallthrough()) add_options(app_);  // the program's own options may stand behind a command, too
+    std::ranges::sort(options);
+    options.erase(std::unique(options.begin(), options.end()), options.end());
     const bool too_many = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     for (std::size_t i = 0; i < read_.size(); ++i) {
         const std::string& word = read_[i];

@@ -40,8 +40,9 @@ public:
 
     /// Reads the words and runs the subcommand.
     int parse_and_run();
-    /// Runs `work`, such as `parse_and_run`. Whatever it throws becomes one line on stderr and the exit status.
-    int told(const std::function<int()>& work);
+    /// Runs `work`, such as `parse_and_run`. Whatever it throws, or output that cannot be written, becomes one line on stderr and the exit
+    /// status.
+    int run_and_report_errors(const std::function<int()>& work);
 
 private:
     [[nodiscard]] std::string explain(const CLI::ParseError& error) const;

@@ -62,5 +62,5 @@ int main(int argc, char** argv) {
         {argv + 1, argv + argc},
         {"run", "check"}};
     add_commands(line);
-    return line.told([&line] { return run(line); });
+    return line.run_and_report_errors([&line] { return run(line); });
 }

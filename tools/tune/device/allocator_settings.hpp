@@ -13,7 +13,7 @@ namespace hpo::tune {
 /// predictions know them, too.
 void inherit_allocator_settings(ExecutionPlan& plan);
 
-/// Says why the trainer's LibTorch does not know the allocator settings to which a plan changes. Nothing where it does, and where its
+/// Says why the trainer's LibTorch does not know the allocator settings to which a plan changes. Returns nullopt if it does, and if its
 /// version is not known.
 [[nodiscard]] std::optional<std::string> refused_allocator(const ExecutionPlan& from, const ExecutionPlan& to, const TrainerInfo& info);
 

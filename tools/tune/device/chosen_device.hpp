@@ -18,7 +18,7 @@ namespace hpo::tune {
 /// The same for plans that are only predicted: `cuda` and `cuda:N` stay what they are, also where this machine lacks them.
 [[nodiscard]] std::string estimated_device(const Settings& settings, const TrainerInfo& info);
 
-/// What the driver or the system calls "cpu" or "cuda:N"; empty: it does not say.
+/// What the driver or the system calls "cpu" or "cuda:N"; empty if it does not say.
 [[nodiscard]] std::string device_name(const std::string& device);
 
 }  // namespace hpo::tune
