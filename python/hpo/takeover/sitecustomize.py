@@ -11,7 +11,7 @@ import sys
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def _take_over(study):  # type: ignore[no-untyped-def]
+def _take_over(study: type) -> None:
     """Changes ``optimize`` of the class. If `hpo` is another module for the program, such as its file hpo.py, that one is not imported."""
     import importlib.util
 
