@@ -22,8 +22,8 @@ using namespace hpo::sampler;  // NOLINT: a test of this namespace
 
 namespace {
 
-constexpr std::array minimize{hpo::Direction::minimize};
-constexpr std::array maximize{hpo::Direction::maximize};
+constexpr std::array less_is_better{hpo::Direction::minimize};
+constexpr std::array more_is_better{hpo::Direction::maximize};
 constexpr std::size_t points_at_once = 24;
 constexpr std::int64_t no_trial = 1'000'000;
 
@@ -63,7 +63,7 @@ public:
     [[nodiscard]] hpo::History history() const { return {"random", *directions, trials, rejections}; }
     [[nodiscard]] hpo::Rng& rng() { return rng_; }
 
-    const std::array<hpo::Direction, 1>* directions = &minimize;
+    const std::array<hpo::Direction, 1>* directions = &less_is_better;
     std::vector<Trial> trials;
     std::vector<hpo::Rejection> rejections;
 
@@ -169,7 +169,7 @@ void compare(TpeObservations& kept, RandomStudy& study, std::int64_t number) {
 TEST_CASE("what tpe keeps of a study gives the densities that are computed from its beginning") {
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
         RandomStudy study{seed};
-        if (seed % 2 == 0) study.directions = &maximize;
+        if (seed % 2 == 0) study.directions = &more_is_better;
         TpeObservations kept{0.1, 1};
         for (int i = 0; i < 120; ++i) {
             study.go_on();
