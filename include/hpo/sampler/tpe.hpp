@@ -114,7 +114,7 @@ inline double Tpe::suggest(const Ask& ask) {
     if (!has_learned(ask.trial) || is_single(*part)) return uniform();
     const std::vector<Dimension> space = observations_.space();
     const auto is_modelled = [&](std::string_view parameter, const Distribution& distribution) {
-        const auto found = std::ranges::find(space, parameter, &Dimension::name);
+        const auto found = std::find_if(space.begin(), space.end(), [&](const Dimension& each) { return each.name == parameter; });
         return found != space.end() && !is_single(distribution) && compatible(*found->distribution, distribution);
     };
     if (!is_modelled(ask.name, ask.distribution)) return uniform();

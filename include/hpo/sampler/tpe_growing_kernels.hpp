@@ -9,7 +9,6 @@
 #include <limits>
 #include <numbers>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -181,7 +180,8 @@ inline void TpeGrowingKernels::update(std::span<const char> counts, std::span<co
 inline void TpeGrowingKernels::update_choices(std::span<const char> counts) {
     std::size_t present = 0;
     for (std::size_t row = 1; row < at_.size(); ++row) present += counts[row] != 0 && !std::isnan(at_[row]) ? 1U : 0U;
-    std::tie(log_choice_[0], log_choice_[1]) = tpe_log_choice(axis_.choices, present, prior_weight_);
+    const auto [other, observed] = tpe_log_choice(axis_.choices, present, prior_weight_);
+    log_choice_ = {other, observed};
 }
 
 inline void TpeGrowingKernels::set_normal(std::size_t row, double mean, double width) {
@@ -216,14 +216,14 @@ inline double TpeGrowingKernels::log_mass(GridKernel& kernel, double internal) c
 inline void TpeGrowingKernels::look_at(std::span<const double> internal) {
     x_.resize(internal.size());
     if (is_continuous()) {
-        std::ranges::transform(internal, x_.begin(), [this](double each) { return axis_.to_model(each); });
+        std::transform(internal.begin(), internal.end(), x_.begin(), [this](double each) { return axis_.to_model(each); });
         return;
     }
     tables_.clear();
     table_.resize(internal.size());
     std::vector<double> known;  // values repeat on grids and among choices
     for (std::size_t i = 0; i < internal.size(); ++i) {
-        const std::size_t at = static_cast<std::size_t>(std::ranges::find(known, internal[i]) - known.begin());
+        const std::size_t at = static_cast<std::size_t>(std::find(known.begin(), known.end(), internal[i]) - known.begin());
         table_[i] = at;
         if (at < known.size()) continue;
         known.push_back(internal[i]);

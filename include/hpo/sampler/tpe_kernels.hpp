@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -206,7 +205,9 @@ inline void TpeKernels::copy_normal(std::size_t to, std::size_t from) {
 inline void TpeKernels::build_choices(const std::vector<double>& values, double prior_weight) {
     std::size_t present = 0;
     for (const double value : values) present += std::isnan(value) ? 0U : 1U;
-    std::tie(log_other_, log_observed_) = tpe_log_choice(axis_.choices, present, prior_weight);
+    const auto [other, observed] = tpe_log_choice(axis_.choices, present, prior_weight);
+    log_other_ = other;
+    log_observed_ = observed;
     group_.reserve(values.size() + 1);
     for (const double value : values) {
         group_.push_back(static_cast<std::uint32_t>(std::isnan(value) ? axis_.choices : static_cast<std::size_t>(value)));

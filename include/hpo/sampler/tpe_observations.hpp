@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -61,7 +59,8 @@ public:
     /// Trials that are complete or pruned.
     [[nodiscard]] std::int64_t learned_from() const noexcept { return learned_from_; }
 
-    /// The parameters that all observations together have, by name. Those are left out whose distributions are not compatible.
+    /// The parameters that all observations together have, in order of first appearance. Those are left out whose distributions are not
+    /// compatible.
     [[nodiscard]] std::vector<Dimension> space() const;
 
     /// The parameters of the good observations, from oldest to newest. Valid as long as the history.
@@ -80,7 +79,7 @@ private:
     struct Age {
         std::size_t trial = 0;
         std::size_t rejection = 0;  ///< counted from 1; of a trial more than of any rejection
-        friend auto operator<=>(const Age&, const Age&) = default;
+        friend bool operator<(const Age& a, const Age& b) { return a.trial != b.trial ? a.trial < b.trial : a.rejection < b.rejection; }
     };
     static constexpr std::size_t no_rejection = std::numeric_limits<std::size_t>::max();
     struct Row {
@@ -93,25 +92,35 @@ private:
     };
     struct Axis {
         std::shared_ptr<const Distribution> distribution;
-        std::size_t trial = 0;       ///< whose distribution it is
-        std::size_t observed = 0;    ///< trials that have the parameter
-        bool has_changed = false;    ///< it had another distribution before, or has one in another trial
-        bool is_mixed = false;       ///< its distributions are not compatible
-        std::vector<double> values;  ///< by row; NaN: the observation lacks it
+        std::size_t trial = 0;                        ///< whose distribution it is
+        std::pair<std::size_t, std::size_t> first{};  ///< the first trial that has the parameter, and its place there
+        std::size_t observed = 0;                     ///< trials that have the parameter
+        bool has_changed = false;                     ///< it had another distribution before, or has one in another trial
+        bool is_mixed = false;                        ///< its distributions are not compatible
+        std::vector<double> values;                   ///< by row; NaN: the observation lacks it
         std::optional<TpeGrowingKernels> kernels{};
         std::size_t up_to_date = 0;  ///< counts_version_ of the kernels
     };
     /// Shows whether a trial is still the one that was taken in at its place. Numbers as their bits, so that NaN equals itself.
-    using Mark = std::tuple<std::int64_t, std::int64_t, TrialState, std::optional<Time>, std::uint64_t, std::uint64_t, std::uint64_t>;
+    struct Mark {
+        std::int64_t id = 0;
+        std::int64_t number = 0;
+        TrialState state{};
+        std::optional<Time> completed{};
+        std::uint64_t value = 0;
+        std::uint64_t first_parameter = 0;
+        std::uint64_t violation = 0;
+        friend bool operator==(const Mark&, const Mark&) = default;
+    };
     static Mark mark_of(const Trial& trial) {
         const auto bits = [](double number) { return std::bit_cast<std::uint64_t>(number); };
-        return {trial.id,
-                trial.number,
-                trial.state,
-                trial.completed,
-                bits(trial.values.empty() ? 0 : trial.values[0]),
-                bits(trial.params.empty() ? 0 : trial.params.begin()->internal),
-                bits(trial.total_violation())};
+        return {.id = trial.id,
+                .number = trial.number,
+                .state = trial.state,
+                .completed = trial.completed,
+                .value = bits(trial.values.empty() ? 0 : trial.values[0]),
+                .first_parameter = bits(trial.params.empty() ? 0 : trial.params.begin()->internal),
+                .violation = bits(trial.total_violation())};
     }
 
     static constexpr double lacking = std::numeric_limits<double>::quiet_NaN();
@@ -178,7 +187,8 @@ inline bool TpeObservations::goes_on(const History& history) const {
     const auto is_same = [&](const std::optional<std::pair<std::size_t, Mark>>& ended) {
         return !ended || (ended->first < history.trials.size() && mark_of(history.trials[ended->first]) == ended->second);
     };
-    return history.study == study_ && std::ranges::equal(history.directions, directions_) &&
+    return history.study == study_ &&
+           std::equal(history.directions.begin(), history.directions.end(), directions_.begin(), directions_.end()) &&
            history.trials.size() >= row_of_trial_.size() && history.rejections.size() >= row_of_rejection_.size() &&
            is_same(first_ended_) && is_same(last_ended_) &&
            (!last_rejection_ || history.rejections[row_of_rejection_.size() - 1].at == *last_rejection_);
@@ -302,14 +312,17 @@ inline void TpeObservations::take_in_rejection(const History& history, std::size
 }
 
 inline void TpeObservations::take_in_axes(const History& history, std::size_t place) {
+    std::size_t position = 0;
     for (const Param& param : history.trials[place].params) {
+        const std::pair here{place, position++};
         auto found = axes_.find(param.name);
         if (found == axes_.end()) {
-            found =
-                axes_
-                    .emplace(param.name,
-                             Axis{.distribution = param.distribution, .trial = place, .values = std::vector<double>(rows_.size(), lacking)})
-                    .first;
+            found = axes_
+                        .emplace(param.name, Axis{.distribution = param.distribution,
+                                                  .trial = place,
+                                                  .first = here,
+                                                  .values = std::vector<double>(rows_.size(), lacking)})
+                        .first;
             for (std::size_t i = 0; i < row_of_rejection_.size(); ++i) {
                 if (const Param* refused = history.rejections[i].params.find(param.name))
                     found->second.values[row_of_rejection_[i]] = refused->internal;
@@ -317,6 +330,7 @@ inline void TpeObservations::take_in_axes(const History& history, std::size_t pl
             is_changed_ = true;
         }
         Axis& axis = found->second;
+        axis.first = std::min(axis.first, here);
         if (axis.distribution == param.distribution || *axis.distribution == *param.distribution) {
             axis.trial = std::max(axis.trial, place);
             continue;
@@ -359,7 +373,8 @@ inline void TpeObservations::rank_best(std::size_t row) {
 
 inline void TpeObservations::forget(std::size_t row) {
     for (const auto& [name, axis] : axes_) {
-        if (axis.has_changed && !std::isnan(axis.values[row])) must_start_anew_ = true;  // perhaps by this trial
+        if (std::isnan(axis.values[row])) continue;
+        if (axis.has_changed || axis.first.first == rows_[row].age.trial) must_start_anew_ = true;  // perhaps by this trial
     }
     const std::size_t place = rows_[row].age.trial;
     for (std::size_t i = row_of_rejection_.size(); i > 0 && rows_[row_of_rejection_[i - 1]].age.trial >= place; --i) {
@@ -373,7 +388,7 @@ inline void TpeObservations::forget(std::size_t row) {
 
 inline void TpeObservations::split() {
     good_.assign(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(std::min(best_.size(), tpe_good_count(gamma_, finished_))));
-    std::ranges::sort(good_, [&](std::uint32_t a, std::uint32_t b) { return rows_[a].age < rows_[b].age; });
+    std::sort(good_.begin(), good_.end(), [&](std::uint32_t a, std::uint32_t b) { return rows_[a].age < rows_[b].age; });
 
     counts_.assign(rows_.size(), 0);
     for (const std::uint32_t row : by_age_) counts_[row] = 1;
@@ -381,7 +396,7 @@ inline void TpeObservations::split() {
     counts_[0] = 0;
     constexpr std::size_t block = TpeGrowingKernels::block;
     log_weights_.assign((rows_.size() + block - 1) / block * block, -std::numeric_limits<double>::infinity());
-    const auto n = static_cast<std::size_t>(std::ranges::count(counts_, 1));
+    const auto n = static_cast<std::size_t>(std::count(counts_.begin(), counts_.end(), 1));
     std::size_t i = 0;
     age_.assign(rows_.size(), 0);
     for (const std::uint32_t row : by_age_) {
@@ -397,10 +412,14 @@ inline void TpeObservations::split() {
 }
 
 inline std::vector<Dimension> TpeObservations::space() const {
-    std::vector<Dimension> dimensions;
+    std::vector<std::pair<std::pair<std::size_t, std::size_t>, Dimension>> found;
     for (const auto& [name, axis] : axes_) {
-        if (is_modelled(axis)) dimensions.push_back({name, axis.distribution});
+        if (is_modelled(axis)) found.push_back({axis.first, {name, axis.distribution}});
     }
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Dimension> dimensions;
+    dimensions.reserve(found.size());
+    for (auto& [first, dimension] : found) dimensions.push_back(std::move(dimension));
     return dimensions;
 }
 
