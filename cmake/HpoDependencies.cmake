@@ -43,7 +43,8 @@ if(HPO_UTF8PROC_LIBRARY AND HPO_UTF8PROC_INCLUDE_DIR)
 endif()
 if(TARGET SQLiteCpp AND HPO_SQLITE_LIBRARY)
   add_library(hpo_sqlite INTERFACE)
-  target_link_libraries(hpo_sqlite INTERFACE SQLiteCpp ${HPO_SQLITE_LIBRARY})
+  # SQLite loads extensions, and before glibc 2.34 what loads is a library of its own.
+  target_link_libraries(hpo_sqlite INTERFACE SQLiteCpp ${HPO_SQLITE_LIBRARY} ${CMAKE_DL_LIBS})
 endif()
 
 if(TARGET Boost::headers)
