@@ -112,21 +112,20 @@ inline double Tpe::suggest(const Ask& ask) {
     const auto part = narrowed(ask.distribution, ask.within);
     const auto uniform = [&] { return draw_uniform(ask.distribution, ask.within, ask.rng); };
     if (!has_learned(ask.trial) || is_single(*part)) return uniform();
-    const std::vector<Dimension> space = observations_.space();
     const auto is_modelled = [&](std::string_view parameter, const Distribution& distribution) {
-        const auto found = std::find_if(space.begin(), space.end(), [&](const Dimension& each) { return each.name == parameter; });
-        return found != space.end() && !is_single(distribution) && compatible(*found->distribution, distribution);
+        const Distribution* const latest = observations_.latest(parameter);
+        return latest && !is_single(distribution) && compatible(*latest, distribution);
     };
     if (!is_modelled(ask.name, ask.distribution)) return uniform();
 
     Model model;
     std::vector<double> known;
-    bool are_latest = observations_.has(ask.name, ask.distribution);  // the distributions, and not earlier ones with other ranges
+    bool are_latest = *observations_.latest(ask.name) == ask.distribution;  // the distributions, and not earlier ones with other ranges
     for (const Param& param : ask.fixed) {
         if (!is_modelled(param.name, *param.distribution)) continue;
         model.add_axis(param.name, *param.distribution);
         known.push_back(param.internal);
-        are_latest = are_latest && observations_.has(param.name, *param.distribution) && model.axes.back().holds(param.internal);
+        are_latest = are_latest && *observations_.latest(param.name) == *param.distribution && model.axes.back().holds(param.internal);
     }
     model.add_axis(ask.name, ask.distribution);
     TpeParzenEstimator good = model.estimator(observations_.good(ask.trial.history), config_.prior_weight);

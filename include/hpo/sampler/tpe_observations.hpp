@@ -66,8 +66,8 @@ public:
     /// The parameters of the good observations, from oldest to newest. Valid as long as the history.
     [[nodiscard]] std::vector<const ParamSet*> good(const History& history) const;
 
-    /// True if the parameter's latest distribution is this one.
-    [[nodiscard]] bool has(std::string_view name, const Distribution& distribution) const;
+    /// The latest distribution of a parameter of space(). Null for another one.
+    [[nodiscard]] const Distribution* latest(std::string_view name) const;
 
     /// The log density of the other observations at points. points[i] holds the internal values of parameter names[i], which must be in
     /// space() and must not be of one value.
@@ -166,9 +166,8 @@ private:
 
     std::vector<char> counts_;         ///< by row: it is one of the others
     std::vector<std::uint32_t> age_;   ///< by row: how many of the others are older
-    std::vector<char> old_counts_;     ///< of the last draw
     std::size_t counts_version_ = 1;   ///< another one if counts_ or a value changed
-    bool is_changed_ = true;           ///< a value has changed since the last draw
+    bool is_changed_ = true;           ///< an observation has come, gone or changed since the last split
     std::vector<double> log_weights_;  ///< by row, in whole blocks
     std::vector<std::uint32_t> good_;  ///< rows, from oldest to newest
 };
@@ -387,6 +386,7 @@ inline void TpeObservations::forget(std::size_t row) {
 }
 
 inline void TpeObservations::split() {
+    if (!std::exchange(is_changed_, false)) return;
     good_.assign(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(std::min(best_.size(), tpe_good_count(gamma_, finished_))));
     std::sort(good_.begin(), good_.end(), [&](std::uint32_t a, std::uint32_t b) { return rows_[a].age < rows_[b].age; });
 
@@ -406,9 +406,7 @@ inline void TpeObservations::split() {
         ++i;
     }
     log_weights_[0] = n > 0 ? std::log(prior_weight_) : 0;
-    if (is_changed_ || counts_ != old_counts_) ++counts_version_;
-    old_counts_ = counts_;
-    is_changed_ = false;
+    ++counts_version_;
 }
 
 inline std::vector<Dimension> TpeObservations::space() const {
@@ -433,9 +431,9 @@ inline std::vector<const ParamSet*> TpeObservations::good(const History& history
     return params;
 }
 
-inline bool TpeObservations::has(std::string_view name, const Distribution& distribution) const {
+inline const Distribution* TpeObservations::latest(std::string_view name) const {
     const auto found = axes_.find(name);
-    return found != axes_.end() && is_modelled(found->second) && *found->second.distribution == distribution;
+    return found != axes_.end() && is_modelled(found->second) ? found->second.distribution.get() : nullptr;
 }
 
 inline TpeGrowingKernels& TpeObservations::kernels_of(Axis& axis) {
