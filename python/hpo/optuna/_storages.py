@@ -154,11 +154,8 @@ class ProgramStudy:
         return str(pair)
 
     def _copy_attributes(self, store: _Side) -> None:
-        for of_program, of_store in zip(self._program.attributes(), store.attributes()):
-            there = of_store.read()
-            for key, value in of_program.read().items():
-                if _is_shared(key) and (key not in there or there[key] != value):
-                    of_store.write(key, value)
+        _copy_shared_attributes(self._program, store)
+        for of_store in store.attributes():
             self._attributes.update({(of_store.kind, key): value for key, value in of_store.read().items()})
 
     def _write_attributes(self, store: _Side) -> None:
@@ -301,18 +298,14 @@ class StudyInMemory:
         for trial in study.get_trials(deepcopy=False):
             if trial.number in self._written or not trial.state.is_finished():
                 continue
-            there = self._numbers.get(trial.number)
-            if there is not None and self._side.claim(self._side.trial(there)):
-                self._side.fill(self._side.trial(there), trial, {})
+            number = self._numbers.get(trial.number)
+            there = None if number is None else self._side.trial(number)
+            if there is not None and self._side.claim(there):
+                self._side.fill(there, trial, {})
             else:
                 self._side.create(_with(trial, {}))
             self._written.add(trial.number)
-        shown = _Side(_privates.storage_of(study), _privates.study_id_of(study))
-        for there_now, here_now in zip(self._side.attributes(), shown.attributes()):
-            known = there_now.read()
-            for key, value in here_now.read().items():
-                if _is_shared(key) and (key not in known or known[key] != value):
-                    there_now.write(key, value)
+        _copy_shared_attributes(_Side(_privates.storage_of(study), _privates.study_id_of(study)), self._side)
 
 
 class _Attributes:
@@ -382,6 +375,15 @@ class _Side:
             self.storage.set_trial_user_attr(_privates.trial_id_of(there), key, value)
         self.set_trial_system_attributes(there, _with(trial, attributes).system_attrs)
         self.storage.set_trial_state_values(_privates.trial_id_of(there), trial.state, trial.values)
+
+
+def _copy_shared_attributes(source: _Side, target: _Side) -> None:
+    """Gives a study the attributes of another that both should have."""
+    for of_source, of_target in zip(source.attributes(), target.attributes()):
+        there = of_target.read()
+        for key, value in of_source.read().items():
+            if _is_shared(key) and (key not in there or there[key] != value):
+                of_target.write(key, value)
 
 
 def _copied_from(trial: Any) -> Tuple[Any, str]:
