@@ -164,16 +164,17 @@ constexpr const char* in_kernel =
 /// Why hpo may not see what an interpreter of Python runs, behind "; ". Empty if its options do not keep hpo out.
 std::string unseen_because(const std::vector<std::string>& program) {
     if (!std::filesystem::path{program.front()}.filename().string().starts_with("python")) return {};
-    for (auto word = std::next(program.begin()); word < program.end() && word->starts_with('-'); ++word) {
-        if (*word == "-")
+    for (std::size_t i = 1; i < program.size() && program[i].starts_with('-'); ++i) {
+        const std::string& word = program[i];
+        if (word == "-")
             return "; " + program.front() + " - reads the program from the standard input, which is empty here: name a file instead";
-        if (word->starts_with("--")) continue;
-        const auto at = word->find_first_of("IEScmWX");  // what follows one of the last four is no option
+        if (word.starts_with("--")) continue;
+        const auto at = word.find_first_of("IEScmWX");  // what follows one of the last four is no option
         if (at == std::string::npos) continue;
-        if (std::string_view{"IES"}.find((*word)[at]) != std::string_view::npos)
-            return std::string{"; -"} + (*word)[at] + " of " + program.front() + " keeps hpo out of the program: leave it out";
-        if ((*word)[at] == 'c' || (*word)[at] == 'm') break;
-        if (at + 1 == word->size()) ++word;
+        if (std::string_view{"IES"}.find(word[at]) != std::string_view::npos)
+            return std::string{"; -"} + word[at] + " of " + program.front() + " keeps hpo out of the program: leave it out";
+        if (word[at] == 'c' || word[at] == 'm') break;
+        if (at + 1 == word.size()) ++i;
     }
     return {};
 }
