@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/shown/log_file.hpp"
+#include "analyze/shown/unpacked_file.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 
@@ -169,7 +169,7 @@ hpo::analysis::ProgramLog read_log(const std::string& path, const hpo::analysis:
                                  " are read: cut it to the lines of this study");
         }
     }
-    LogFile bytes{path};
+    UnpackedFile bytes{path};
     if (!bytes.is_open()) refuse_log(path, std::string{"cannot be read: "} + std::strerror(errno));
     for (const auto& [mark, program] :
          {std::pair{std::string_view{"\xfd"

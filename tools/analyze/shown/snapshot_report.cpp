@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analyze/shown/snapshot_report.hpp"
 
-#include "analyze/shown/log_file.hpp"
 #include "analyze/shown/snapshot_notes.hpp"
+#include "analyze/shown/unpacked_file.hpp"
 
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ namespace {
     if (!input.read(begin.data(), begin.size()) || std::string_view{begin.data(), begin.size()} != "\x1f\x8b")
         return open_recording(file, choice);
     constexpr std::size_t most = std::size_t{1} << 34U;
-    LogFile packed{file};
+    UnpackedFile packed{file};
     std::string bytes;
     std::array<char, std::size_t{1} << 16U> part{};
     for (std::streamsize got = packed.sgetn(part.data(), part.size()); got > 0; got = packed.sgetn(part.data(), part.size())) {

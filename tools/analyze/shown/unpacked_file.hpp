@@ -13,10 +13,10 @@ namespace hpo::analyze {
 
 /// The bytes of a file or pipe, unpacked if gzip packed them. It can be read again from its beginning as long as no more than its first
 /// bytes were read.
-class LogFile final : public std::streambuf {
+class UnpackedFile final : public std::streambuf {
 public:
     /// Check is_open afterwards; errno then says why it cannot be opened.
-    explicit LogFile(const std::string& path) : file_{gzopen(path.c_str(), "rb"), &gzclose} {
+    explicit UnpackedFile(const std::string& path) : file_{gzopen(path.c_str(), "rb"), &gzclose} {
         if (file_) gzbuffer(file_.get(), bytes_at_once);
     }
 

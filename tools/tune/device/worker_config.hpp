@@ -19,8 +19,8 @@ void describe_device(worker::PoolConfig& config, const Settings& settings, const
 /// How a worker of the study's trainer is started; it may take `--plugin-timeout` to come up, and again for each check.
 [[nodiscard]] worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info);
 
-/// The same for a worker that only answers questions about the memory of attempts on `device`: each answer, for whose first it reads
-/// its data, may take `--plugin-timeout`.
+/// The same for a worker that only answers questions about the memory of attempts on `device`. Each answer may take `--plugin-timeout`; for
+/// the first one the worker reads its data.
 [[nodiscard]] worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& info, const std::string& device);
 
 }  // namespace hpo::tune
