@@ -127,13 +127,18 @@ void TreeMemory::kill_seen() const {
     }
 }
 
+void TreeMemory::remember(const std::vector<pid_t>& tree) {
+    // What is not in the tree any more stays, because the tree is empty once its root was killed.
+    std::erase_if(seen_, [](const Process& process) { return start_of(process.pid) != process.start; });
+    for (const pid_t pid : tree) {
+        if (std::ranges::find(seen_, pid, &Process::pid) == seen_.end()) seen_.push_back({pid, start_of(pid)});
+    }
+}
+
 std::optional<TreeMemory::Look> TreeMemory::now() {
     std::vector<pid_t> tree = process_tree(root_);
     tree.erase(tree.begin());
-    if (copy_) {
-        seen_.clear();
-        for (const pid_t pid : tree) seen_.push_back({pid, start_of(pid)});
-    }
+    if (copy_) remember(tree);
     if (host_) return on_host(tree);
     if (!card_) return std::nullopt;
     std::optional<Look> look;

@@ -39,7 +39,7 @@ public:
     TreeMemory(pid_t root, const std::string& device, std::optional<pid_t> copy = std::nullopt);
     /// Nullopt if nothing is known now: no process is there, or the driver does not show them.
     [[nodiscard]] std::optional<Look> now();
-    /// Kills what the last look saw of a copy's tree and is still there. For a tree whose root was killed: nobody else finds its members.
+    /// Kills what any look saw of a copy's tree and is still there. For a tree whose root was killed: nobody else finds its members.
     void kill_seen() const;
 
 private:
@@ -47,6 +47,7 @@ private:
         pid_t pid = 0;
         std::string start{};  ///< when it began, as the kernel counts: another process may get its number
     };
+    void remember(const std::vector<pid_t>& tree);
     [[nodiscard]] std::optional<Look> on_host(const std::vector<pid_t>& tree);
 
     pid_t root_;

@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/filled_memory.hpp"
+#include "support/processes.hpp"
 
 using hpo::command::TreeMemory;
 using hpo::tests::filled_memory;
@@ -53,6 +54,11 @@ public:
 
     [[nodiscard]] TreeMemory memory() const { return {keeper_, "cpu", copy_}; }
     [[nodiscard]] pid_t copy() const { return copy_; }
+    void kill_keeper() const {
+        ::kill(keeper_, SIGKILL);
+        siginfo_t end{};
+        REQUIRE(::waitid(P_PID, static_cast<id_t>(keeper_), &end, WEXITED | WNOWAIT) == 0);
+    }
 
 private:
     pid_t keeper_ = -1;
@@ -116,4 +122,15 @@ TEST_CASE("what the children of a copy have alone is added, and what they share 
     ::kill(copy.copy(), SIGUSR1);
     CHECK(hpo::test::eventually([&] { return memory.now().value().bytes >= 48 * mebibyte - tolerance; }));
     is_about(memory.now().value().bytes, 48 * mebibyte);
+}
+
+TEST_CASE("what was seen below a keeper is killed, even if it was looked at again after the keeper's end") {
+    const KeptCopy copy{[] {}};
+    TreeMemory memory = copy.memory();
+    REQUIRE(memory.now());
+    copy.kill_keeper();
+    CHECK_FALSE(memory.now());
+    CHECK(hpo::tests::is_alive(copy.copy()));
+    memory.kill_seen();
+    CHECK(hpo::test::eventually([&] { return !hpo::tests::is_alive(copy.copy()); }));
 }

@@ -14,6 +14,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/eventually.hpp"
 #include "support/processes.hpp"
 #include "support/wording.hpp"
 
@@ -436,7 +437,7 @@ TEST_CASE("what an objective has started in a session of its own ends with a kee
     CHECK(trials[0].attempts[0].failure->kind == hpo::FailureKind::lost_worker);
     pid_t daemon = 0;
     REQUIRE(std::ifstream{folder.file("daemon")} >> daemon);
-    CHECK_FALSE(is_alive(daemon));
+    CHECK(eventually([&] { return !is_alive(daemon); }));  // a process that was told to end is there until it runs
 }
 
 TEST_CASE("the batch of an objective is split, from its first trial on, and one that is no whole number is told once") {
@@ -502,8 +503,7 @@ TEST_CASE("whatever is killed, no trial is lost and no process is left") {
         ::kill(running, SIGINT);
     }
     (void)finish_command(folder, running);
-    std::this_thread::sleep_for(std::chrono::seconds{2});
-    for (const pid_t each : family) CHECK_FALSE(is_alive(each));
+    for (const pid_t each : family) CHECK(eventually([&] { return !is_alive(each); }));
     std::size_t complete = 0;
     for (const hpo::Trial& trial : folder.trials("slow")) {
         complete += trial.state == hpo::TrialState::complete ? 1 : 0;
@@ -547,7 +547,7 @@ time.sleep(600)
     INFO(ended.error);
     CHECK(ended.status != 0);
     CHECK_THAT(ended.error, Contains("the program closed its connection"));
-    for (const pid_t each : family) CHECK_FALSE(is_alive(each));
+    for (const pid_t each : family) CHECK(eventually([&] { return !is_alive(each); }));
 }
 
 TEST_CASE("the study of a program gets no made-up values") {
