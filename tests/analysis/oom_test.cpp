@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/oom.hpp"
 
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <random>
@@ -499,6 +500,37 @@ TEST_CASE("memory that nobody can have left before is no leak") {
     auto other_machine = study("dropout", 0.2, 0.1, "1", "1");
     for (hpo::Trial& trial : other_machine) trial.user_attributes["gpu"] = trial.state == hpo::TrialState::fail ? "\"small\"" : "\"large\"";
     CHECK_FALSE(is_leak(other_machine));
+}
+
+TEST_CASE("what was in use is no leak if a trial as large ran at once afterwards, in the same process") {
+    const auto study = [](std::int64_t pause_us) {
+        constexpr std::array<int, 7> batches{37, 47, 21, 35, 58, 58, 11};
+        constexpr std::int64_t duration_us = 300'000;
+        std::vector<hpo::Trial> trials(batches.size());
+        for (std::size_t i = 0; i < trials.size(); ++i) {
+            hpo::Trial& trial = trials[i];
+            trial.number = static_cast<std::int64_t>(i);
+            trial.started = hpo::Time{trial.number * (duration_us + pause_us)};
+            trial.completed = hpo::Time{trial.started->microseconds + duration_us};
+            trial.params.set("batch_size", hpo::IntDistribution{4, 64}, batches.at(i));
+            if (i == 2 || i == 5) {
+                trial.state = hpo::TrialState::fail;
+                trial.user_attributes["error_message"] = hpo::json_quote(
+                    "CUDA out of memory. Tried to allocate 200.00 MiB. GPU 0 has a total capacity of 15.48 GiB of which 19.88 MiB is free. "
+                    "Of the allocated memory 14.90 GiB is allocated by PyTorch, and 80.00 MiB is reserved by PyTorch but unallocated.");
+            } else {
+                trial.state = hpo::TrialState::complete;
+                trial.values = {0.5};
+            }
+        }
+        return trials;
+    };
+    const std::vector<hpo::Trial> at_once = study(20'000);
+    const auto report = hpo::analysis::oom_report(at_once, {});
+    CHECK(report.causes.at(hpo::OomCause::capacity).count == 2);
+    for (const auto& entry : report.cases) CHECK_FALSE(entry.change);  // larger ones ran, so a smaller one is not known to help
+    const std::vector<hpo::Trial> with_pauses = study(5'000'000);      // long enough to start another process
+    CHECK(hpo::analysis::oom_report(with_pauses, {}).causes.at(hpo::OomCause::leak).count == 2);
 }
 
 TEST_CASE("a region of a cause that no rule answers is shown, and refused by none") {

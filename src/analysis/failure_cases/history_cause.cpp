@@ -123,6 +123,27 @@ void find_victims(std::span<FailureCase> cases) {
     return first;
 }
 
+/// For each trial, the number of the process that it surely shares with the trials before and after it. A study whose trials follow each
+/// other at once runs them in one process, because a process that is started anew loads its libraries first.
+[[nodiscard]] std::map<const Trial*, std::size_t> unbroken_runs(std::span<const Trial> trials) {
+    constexpr std::int64_t longest_pause_us = 500'000;
+    std::vector<const Trial*> in_order;
+    for (const Trial& trial : trials) {
+        if (trial.started && trial.completed) in_order.push_back(&trial);
+    }
+    std::ranges::stable_sort(in_order, {}, [](const Trial* trial) { return trial->started->microseconds; });
+    std::map<const Trial*, std::size_t> run_of;
+    std::size_t run = 0;
+    const Trial* previous = nullptr;
+    for (const Trial* trial : in_order) {
+        const std::int64_t pause = previous ? trial->started->microseconds - previous->completed->microseconds : -1;
+        if (pause < 0 || pause > longest_pause_us) ++run;
+        run_of[trial] = run;
+        previous = trial;
+    }
+    return run_of;
+}
+
 /// True if the last attempt of a trial ran, and had no more of the same device than another attempt.
 [[nodiscard]] bool had_as_little(const Trial& trial, const Attempt& other) {
     if (trial.attempts.empty()) return false;
@@ -135,7 +156,7 @@ void find_victims(std::span<FailureCase> cases) {
 /// Marks leaks: the process itself filled the device, but a trial that needs at least as much ran to its end. So the memory was left by
 /// earlier trials. An attempt of hpo's has a process of its own, so what held the memory is not known. Parameters of which the name does
 /// not say whether more needs more must be equal. Only measured peaks can speak against the name of a plain size. The failures cannot,
-/// because a leak fails at any size.
+/// because a leak fails at any size. Nothing was left behind either if a trial as large ran at once afterwards in the same process.
 void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     const auto in_question = [](const FailureCase& entry) {
         const auto& memory = entry.failure.memory;
@@ -191,6 +212,27 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     std::map<std::string, const Trial*> same;
     for (const Trial* trial : complete) same.emplace(configuration_key(trial->params), trial);
     const std::map<std::string, const Trial*> first = first_trials(trials);
+    // What is in use once a trial as large runs at once in the same process was the failed trial's own. So is as much in another trial there.
+    const std::map<const Trial*, std::size_t> runs = unbroken_runs(trials);
+    std::map<std::size_t, std::int64_t> own_bytes;
+    if (!several_devices && !order.axes().empty()) {
+        for (const FailureCase& entry : cases) {
+            const auto run = runs.find(entry.trial);
+            if (entry.attempt || run == runs.end() || !in_question(entry)) continue;
+            const auto point = order.point_of(entry.params(), nullptr);
+            const bool refuted = std::ranges::any_of(ran, [&](const Ran& other) {
+                const auto other_run = runs.find(other.trial);
+                return other_run != runs.end() && other_run->second == run->second && *other.trial->started > *entry.trial->started &&
+                       at_least(*other.trial, other.point, *entry.trial, point);
+            });
+            if (refuted) own_bytes[run->second] = std::max(own_bytes[run->second], *entry.failure.memory.allocated);
+        }
+    }
+    const auto was_its_own = [&](const FailureCase& entry) {
+        const auto run = runs.find(entry.trial);
+        const auto own = run == runs.end() ? own_bytes.end() : own_bytes.find(run->second);
+        return !entry.attempt && own != own_bytes.end() && *entry.failure.memory.allocated <= own->second;
+    };
     std::size_t leaks = 0;
     std::vector<FailureCase*> others;
     for (FailureCase& entry : cases) {
@@ -215,9 +257,14 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
             if (larger != ran.end()) witness = larger->trial;
         }
         if (!witness) continue;
-        others.pop_back();
         const std::string ran_so = "trial " + std::to_string(witness->number) + " ran to its end with " +
                                    (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on");
+        if (was_its_own(entry)) {
+            entry.larger_ran = witness->number;
+            entry.failure.evidence += "; " + ran_so + ", so no parameter decides";
+            continue;
+        }
+        others.pop_back();
         if (entry.attempt) {
             entry.larger_ran = witness->number;
             entry.failure.cause = OomCause::unknown;
