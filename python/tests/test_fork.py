@@ -509,6 +509,24 @@ class ForksOfOneKeeper(Forks):
         self.assertEqual(second.read("stdout"), f"{spare} 3 None\n")
         self.assertEqual(os.waitstatus_to_exitcode(second.end()[0]), 0)
 
+    def test_a_keeper_that_is_forked_ahead_has_a_copy_that_waits(self):
+        self.start("print(random.random())\nreturn 0", before="random.seed(3)\nsignal.signal(signal.SIGUSR1, lambda *_: copies.fork_ahead())")
+        first = Copy(self.path)
+        number = first.read("stdout")
+        first.end()
+        waiting = {first.keeper: self.ahead(first.keeper)}
+        self.program.send_signal(signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: len(self.children(self.program.pid)) == 2))
+        other = (set(self.children(self.program.pid)) - {first.keeper}).pop()
+        waiting[other] = self.ahead(other)
+        copies = [Copy(self.path), Copy(self.path)]
+        self.assertEqual({copy.keeper: copy.child for copy in copies}, waiting)
+        self.assertEqual({copy.read("stdout") for copy in copies}, {number})
+        for copy in copies:
+            self.assertEqual(copy.end()[0], 0)
+        self.assertEqual(self.stop(), 0)
+        self.assertFalse(any(map(exists, waiting)))
+
     def test_a_copy_that_waits_ends_with_its_keeper_and_with_the_program(self):
         for kill in ("keeper", "program", "nothing", "renewed"):
             with self.subTest(kill):

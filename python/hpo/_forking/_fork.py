@@ -52,6 +52,8 @@ class Copies:
         self._keepers: Set[int] = set()
         self._is_joined = False
         self._noted = ""
+        self._last: Optional[Request] = None  # without its descriptors
+        self._is_ahead = False
         self._variables = [name for name in os.environ if name.startswith("HPO_")]  # of the program, not of a trial
         self.close_in_copy: List[int] = []  # descriptors of the program that a copy has no use for
         self._alive, self._held = os.pipe2(os.O_CLOEXEC)  # keepers see when this process has gone
@@ -71,6 +73,7 @@ class Copies:
         request = _request.accept(self._listener)
         if request is None:
             return
+        self._last = Request(request.text, [])
         try:
             self._fork_keeper(request)
         except OSError as error:
@@ -78,7 +81,17 @@ class Copies:
         finally:  # also if Ctrl-C comes here: whoever asks must see the end of the pipes
             request.close()
 
-    def _fork_keeper(self, request: Request) -> None:
+    def fork_ahead(self) -> None:
+        """Makes one keeper more than there are trials at a time. It waits with a copy, so no trial waits for a fork."""
+        if self._standby is None or self._last is None:
+            return
+        self._is_ahead = True
+        try:
+            self._fork_keeper(None)
+        except OSError:
+            pass  # it is only faster with it
+
+    def _fork_keeper(self, request: Optional[Request]) -> None:
         self._note_threads()
         self._before_fork()
         self._outputs.flush()
@@ -102,7 +115,7 @@ class Copies:
                 self._standby.forget()
         return False
 
-    def _become_keeper(self, request: Request, random_state: int) -> NoReturn:
+    def _become_keeper(self, request: Optional[Request], random_state: int) -> NoReturn:
         me = os.getpid()
         status = 1
         collects = gc.isenabled()
@@ -113,6 +126,10 @@ class Copies:
             gc.freeze()  # what the program holds is never looked at again, so its pages stay shared
             _trial_copy.leave_keeper(keeper, close)
 
+        def rehearse() -> None:
+            if self._last is not None:
+                _trial_copy.rehearse(self._last)
+
         def become_copy(request: Request) -> None:
             nonlocal status
             _trial_copy.become_copy(request, self._variables)
@@ -120,7 +137,7 @@ class Copies:
             status = self._run()
 
         try:
-            Keeper(self._listener, self._alive, self._standby, [*self.close_in_copy, self._held]).serve(request, leave_keeper, become_copy)
+            Keeper(self._listener, self._alive, self._standby, [*self.close_in_copy, self._held]).serve(request, leave_keeper, rehearse, become_copy)
             status = 0 if os.getpid() == me else status
         except BaseException:
             if os.getpid() != me:
@@ -145,6 +162,8 @@ class Copies:
         if self._standby is not None:
             self._standby.close()
             self._standby = Standby()
+            if self._is_ahead:
+                self.fork_ahead()
 
     def reap(self) -> None:
         """Takes the keepers that have ended."""

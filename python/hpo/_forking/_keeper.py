@@ -138,11 +138,16 @@ class Keeper:
         self._spare: Optional[_Spare] = None
 
     def serve(
-        self, request: Request, leave_keeper: Callable[[int, List[int]], None], become_copy: Callable[[Request], None]
+        self,
+        request: Optional[Request],
+        leave_keeper: Callable[[int, List[int]], None],
+        rehearse: Callable[[], None],
+        become_copy: Callable[[Request], None],
     ) -> None:
         """Returns in each copy, once ``become_copy`` has returned, and in the keeper, once there is nothing left to keep.
 
-        A copy calls ``leave_keeper`` at once, and ``become_copy`` once it has its request.
+        A copy calls ``leave_keeper`` at once, ``rehearse`` while it waits for its request, and ``become_copy`` once it has it. Without a request
+        the keeper waits for its first one, with a copy that waits, too. That needs a standby.
         """
         gc.disable()
         os.setsid()
@@ -162,26 +167,31 @@ class Keeper:
         ours = [self._awake, wake, self._listener.fileno(), self._program]
         if self._standby is not None:
             ours += [self._standby.retire, self._standby.notes]
-        following: Optional[Request] = request
-        while following is not None:
-            if not self._has_taken(following):
-                self._resident = _resident()
-                self._child = os.fork()
-                if self._child == 0:
-                    leave_keeper(keeper, ours)
-                    return become_copy(following)
-            *others, self._news, self._life = following.given
-            if self._standby is None:
-                _close_all_but((self._news, self._life, self._program, self._awake, wake))
-            else:  # what the program holds open is for the next copies
-                for each in others:
-                    os.close(each)
-            self._keep(keeper)
+        if request is None and self._standby is not None:
+            self._standby.note(b"+")
+        while True:
+            if request is not None:
+                if not self._has_taken(request):
+                    self._resident = _resident()
+                    self._child = os.fork()
+                    if self._child == 0:
+                        leave_keeper(keeper, ours)
+                        return become_copy(request)
+                *others, self._news, self._life = request.given
+                if self._standby is None:
+                    _close_all_but((self._news, self._life, self._program, self._awake, wake))
+                else:  # what the program holds open is for the next copies
+                    for each in others:
+                        os.close(each)
+                self._keep(keeper)
             connection = self._fork_ahead()
             if connection is not None:
                 leave_keeper(keeper, ours)
+                rehearse()
                 return become_copy(_request.wait_for(connection))
-            following = self._next()
+            request = self._next()
+            if request is None:
+                return
 
     def _fork_ahead(self) -> Optional[socket.socket]:
         """Forks the next copy, if there may be one. Returns in that copy what its request will come on, and None in the keeper."""

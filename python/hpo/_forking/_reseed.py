@@ -34,6 +34,16 @@ def reseed(state: int, number: int) -> None:
         torch.manual_seed(random.Random(f"{torch.initial_seed()} {number}").getrandbits(63))
 
 
+def rehearse() -> None:
+    """Does what is slow for the first time. What ``reseed`` does afterwards is the same as without it.
+
+    PyTorch keeps the stack of who seeds it, for an error of a card that is not in use yet. So Python reads the sources of all functions on it.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "manual_seed"):
+        torch.manual_seed(torch.initial_seed())
+
+
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
     """What runs in it draws random numbers that the program does not miss: its generators go on as if nothing had been drawn."""

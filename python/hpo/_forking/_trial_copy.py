@@ -16,6 +16,7 @@ from . import _imports, _reseed, _signals
 from .._trial import _channel, _memory_share
 from ._request import Request
 
+_threads = os.environ.get("OMP_NUM_THREADS", "")  # what libraries use
 _TAKEN_OVER = ("HPO_", "CUDA_", "PYTORCH_", "OMP_", "MKL_", "OPENBLAS_")
 
 
@@ -62,7 +63,6 @@ def become_copy(request: Request, drop: Iterable[str]) -> None:
     for number, each in enumerate(streams):
         os.dup2(each, number)
         os.close(each)
-    threads_of_program = os.environ.get("OMP_NUM_THREADS")
     for name in drop:
         os.environ.pop(name, None)
     for name, value in request.environment().items():
@@ -70,13 +70,24 @@ def become_copy(request: Request, drop: Iterable[str]) -> None:
             os.environ[name] = value
     os.environ["HPO_REPORT_FD"] = str(lines[0])  # update() would look through all classes of mappings, which is slow in a copy
     os.environ["HPO_ANSWER_FD"] = str(lines[1])
-    threads = os.environ.get("OMP_NUM_THREADS", "")
-    if threads != threads_of_program and threads.isdigit() and int(threads) > 0:
-        _use_threads(int(threads))
+    _use_threads(os.environ.get("OMP_NUM_THREADS", ""))
 
 
-def _use_threads(count: int) -> None:
+def rehearse(like: Request) -> None:
+    """Does ahead, in a process that waits for its request, what it would do first if it got one like this."""
+    _reseed.rehearse()
+    try:
+        _use_threads(like.environment().get("OMP_NUM_THREADS", ""))
+    except ValueError:
+        pass  # that one could not be read
+
+
+def _use_threads(limit: str) -> None:
     """Libraries that are loaded already have read the program's limit of one thread."""
+    global _threads
+    if limit == _threads or not limit.isdigit() or int(limit) == 0:
+        return
+    _threads, count = limit, int(limit)
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "set_num_threads"):
         torch.set_num_threads(count)

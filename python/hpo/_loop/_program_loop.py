@@ -22,6 +22,8 @@ from .._errors import HpoError
 from .._json import finite
 
 _TRIALS_UNTIL_COST_IS_KNOWN = 30
+_TRIALS_UNTIL_FORKED_AHEAD = 5
+_FORK_SECONDS = 0.1  # an objective that takes longer does not gain from a fork ahead
 
 
 class Refused(HpoError):
@@ -278,6 +280,8 @@ class Loop:
         if self._error is not None:
             return {}
         self._finished_trials += 1
+        if self._finished_trials == _TRIALS_UNTIL_FORKED_AHEAD and self._took < _FORK_SECONDS * self._finished_trials and self._copies is not None:
+            self._copies.fork_ahead()
         self._note_cost_of_processes()
         ends = raised is not None and message.get("ends_study") is True
         constraints: Dict[str, float] = {}
