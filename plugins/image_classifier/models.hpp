@@ -14,8 +14,8 @@
 
 #include "hpo/torch/adaptation/adapted_conv2d.hpp"
 #include "hpo/torch/adaptation/adapted_linear.hpp"
+#include "hpo/torch/checkpointing.hpp"
 #include "hpo/torch/task.hpp"
-#include "hpo/torch/training/checkpointing.hpp"
 
 namespace hpo::image_classifier {
 

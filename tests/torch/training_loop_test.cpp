@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "hpo/torch/checkpointing.hpp"
 #include "hpo/torch/torch_trainer.hpp"
-#include "hpo/torch/training/checkpointing.hpp"
 #include "hpo/torch/training/evaluation.hpp"
 #include "hpo/torch/training/loop.hpp"
 #include "hpo/torch/training/step.hpp"

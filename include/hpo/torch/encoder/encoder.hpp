@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "hpo/text/stored/encoder_config.hpp"
+#include "hpo/torch/checkpointing.hpp"
 #include "hpo/torch/encoder/embeddings.hpp"
-#include "hpo/torch/training/checkpointing.hpp"
 
 namespace hpo::libtorch {
 

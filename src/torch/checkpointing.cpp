@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/training/checkpointing.hpp"
+#include "hpo/torch/checkpointing.hpp"
 
 #include <torch/custom_class.h>
 #include <torch/torch.h>
