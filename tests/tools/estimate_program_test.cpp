@@ -41,7 +41,8 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
     CHECK(error_of({"--card", "24GiB", "--device-memory", "8GiB", "--", "true"}, 2).find("both are sizes") != std::string::npos);
     CHECK(error_of({"--card", "T4", "--device-memory", "15GiB", "--", "true"}, 2).find("at most the card's 14.56 GiB") !=
           std::string::npos);
-    CHECK(error_of({"--card", "a100", "--", "true"}, 2).find("expected one card: A100-40GB, A100-80GB") != std::string::npos);
+    for (const char* const no_size : {"5090ti", "3050", "24GGB", "-5GiB"})
+        CHECK(error_of({"--card", no_size, "--", "true"}, 2).find("unknown card") != std::string::npos);
     // A card that is not listed is no other one, and a size is no card.
     for (const char* name : {"RTX-2080-Super", "GTX-108", "a1"}) {
         CAPTURE(name);
@@ -73,6 +74,10 @@ TEST_CASE("a card is known by its name as people write it, and may be a part of 
         CHECK(memory_of({"--card", name}).find("name=RTX-4090;capability=89;") != std::string::npos);
     CHECK(memory_of({"--card", "a6000"}).find("name=RTX-A6000;") != std::string::npos);
     CHECK(memory_of({"--card", "gh200"}).find("name=GH200;") != std::string::npos);
+    const std::string two_sizes = memory_of({"--card", "a100"});
+    CHECK(two_sizes.find("name=A100-40GB;") != std::string::npos);
+    CHECK(two_sizes.find("note: --card a100: taken as A100-40GB, which has the least memory; the other is A100-80GB\n") !=
+          std::string::npos);
     CHECK(memory_of({"--card", "T4", "--device-memory", "8GiB"}).find("capability=75;multiprocessors=40;memory=8589934592;") !=
           std::string::npos);
 }

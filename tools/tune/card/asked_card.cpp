@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iostream>
 #include <string_view>
 
 #include "hpo/allocator/cuda_overheads.hpp"
@@ -47,13 +48,17 @@ std::vector<const KnownCard*> named_by(const std::string& text) {
     return of_other_size;
 }
 
+/// The card of a name. Of those that differ in their memory alone, the one with the least: what fits there fits on the others.
 const KnownCard* known(const std::string& name) {
     const auto found = named_by(name);
-    return found.size() == 1 ? found.front() : nullptr;
+    return found.empty() ? nullptr : *std::ranges::min_element(found, {}, &KnownCard::gibibytes);
 }
 
-bool begins_as_size(const std::string& text) {
-    return !text.empty() && std::string_view{"-+.0123456789"}.find(text[0]) != std::string_view::npos;
+/// True for a size that a card may have. "5080" is a card that people have, and no number of bytes.
+bool is_size_of_card(const std::string& text) {
+    constexpr std::int64_t least_bytes = 1 << 20;
+    const auto bytes = parse_bytes(text);
+    return bytes && *bytes >= least_bytes;
 }
 
 }  // namespace
@@ -70,10 +75,7 @@ std::string AskedCard::text(const std::vector<std::string>& files) const {
 
 AskedCard asked_card(const CardWords& words) {
     const KnownCard* const named = words.is_size ? nullptr : known(words.card.empty() ? std::string{usual_card} : words.card);
-    if (named == nullptr && !words.is_size && !begins_as_size(words.card)) {
-        std::vector<std::string> several;
-        for (const KnownCard* const each : named_by(words.card)) several.emplace_back(each->name);
-        if (!several.empty()) throw bad_value(words.place, "'" + words.card + "'", "one card: " + join_names(several));
+    if (named == nullptr && !words.is_size && !is_size_of_card(words.card)) {
         std::vector<std::string> names;
         for (const KnownCard& each : known_cards) names.emplace_back(each.name);
         const std::string_view near = nearest_name(words.card, names);
@@ -82,6 +84,13 @@ AskedCard asked_card(const CardWords& words) {
                                             "; known: " + join_names(names) + ", and any size, such as 24GiB"};
     }
     const KnownCard* const like = named != nullptr ? named : known(std::string{usual_card});
+    std::vector<std::string> larger;
+    for (const KnownCard* const each : named == nullptr ? std::vector<const KnownCard*>{} : named_by(words.card)) {
+        if (each != named) larger.emplace_back(each->name);
+    }
+    if (!larger.empty())
+        std::cerr << "hpo-tune: note: " << words.place << " " << words.card << ": taken as " << named->name
+                  << ", which has the least memory; the other is " << join_names(larger) << "\n";
     AskedCard card{.name = named != nullptr ? std::string{named->name} : "card of " + words.card,
                    .capability = like->capability,
                    .multiprocessors = like->multiprocessors,

@@ -30,8 +30,9 @@ struct CardWords {
     bool is_size = false;          ///< `card` is a size, and no name
 };
 
-/// The name is understood as people write it: RTX-4090, rtx4090 and 4090 are one card, and a100 is not one, because there are two. Throws
-/// Error for a card that is not known, for a text that is no size, and for a context that is larger than the card.
+/// The name is understood as people write it: RTX-4090, rtx4090 and 4090 are one card. Of two that differ in their memory alone, it is
+/// the one with less, and a note says so on standard error. Throws Error for a card that is not known, for a text that is no size, and for
+/// a context that is larger than the card.
 [[nodiscard]] AskedCard asked_card(const CardWords& words);
 
 }  // namespace hpo::tune

@@ -20,7 +20,7 @@ struct KnownCard {
 
 /// By memory, the smallest first. A card of the same name may tell some MiB more or less, by its driver and its ECC. The context, too,
 /// differs from driver to driver and with the kernels that a program loads.
-inline constexpr std::array<KnownCard, 40> known_cards{{
+inline constexpr std::array<KnownCard, 46> known_cards{{
     {"RTX-2060", 75, 30, 5.79, 0, "github.com/facebookresearch/meshrcnn/issues/92"},
     {"GTX-1660-Ti", 75, 24, 5.81, 0, "github.com/zhou13/lcnn/issues/23"},
     {"RTX-4060", 89, 24, 7.62, 0, "7807MiB in a line that Ultralytics printed"},
@@ -32,9 +32,14 @@ inline constexpr std::array<KnownCard, 40> known_cards{{
     {"RTX-3080", 86, 68, 9.78, 0, "github.com/zai-org/CogVideo/issues/34"},
     {"RTX-2080-Ti", 75, 68, 10.76, 0, "github.com/JDAI-CV/image-captioning/issues/11"},
     {"GTX-1080-Ti", 61, 28, 10.91, 0, "11172MiB in a line that Ultralytics printed"},
+    {"RTX-5070", 120, 48, 11.48, 0, "11755 MB in a line that hashcat printed"},
     {"RTX-4070", 89, 46, 11.71, 0, "11994MiB in a line that YOLOv5 printed"},
     {"RTX-3060", 86, 28, 11.76, 0, "github.com/TencentARC/PhotoMaker/issues/47"},
+    {"RTX-3080-Ti", 86, 80, 11.77, 0, "12054MiB in a line that YOLOv5 printed"},
     {"T4", 75, 40, 14.56, 128, "github.com/Zheng-Chong/CatVTON/issues/133; facebookresearch/tribev2/issues/28"},
+    {"RTX-5070-Ti", 120, 70, 15.46, 0, "15833 MiB in a line that Ultralytics printed"},
+    {"RTX-5080", 120, 84, 15.47, 0, "15840MiB in a line that Ultralytics printed"},
+    {"RTX-4060-Ti-16GB", 89, 34, 15.57, 0, "15.57 GiB total VRAM in somebody's log of training"},
     {"RTX-A4000", 86, 48, 15.61, 210, "github.com/DengKaiCQ/VGGT-Long/issues/6"},
     {"RTX-4080", 89, 76, 15.67, 0, "total_memory=16049MB in several printed device properties"},
     {"V100-16GB", 70, 80, 15.78, 366, "github.com/kchengiva/Shift-GCN/issues/34; meta-llama/llama/issues/918"},
@@ -44,6 +49,7 @@ inline constexpr std::array<KnownCard, 40> known_cards{{
     {"A30", 80, 56, 23.53, 0, "github.com/google/RB-Modulation/issues/5"},
     {"RTX-A5000", 86, 64, 23.54, 0, "total_memory=24114MB in printed device properties"},
     {"RTX-4090", 89, 128, 23.64, 504, "github.com/ali-vilab/VGen/issues/104; 3DTopia/Phidias-Diffusion/issues/8"},
+    {"RTX-3090-Ti", 86, 84, 23.65, 0, "24214MiB in a line that Ultralytics printed"},
     {"RTX-3090", 86, 82, 23.70, 0, "github.com/GaoLii/DSP/issues/10"},
     {"RTX-5090", 120, 170, 31.37, 595, "github.com/Wan-Video/Wan2.1/issues/465"},
     {"V100-32GB", 70, 80, 31.74, 366, "github.com/liucongg/ChatGLM-Finetuning/issues/73; the context is that of a V100-16GB"},
