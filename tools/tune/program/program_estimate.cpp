@@ -113,6 +113,8 @@ bool ProgramEstimate::at_most() const {
 }
 
 std::string ProgramEstimate::failure() const {
+    // What the card answers where it has no model is its own limit, and no fault of the program.
+    if (process().error.find("error of the virtual card") != std::string::npos && !end.not_modelled.empty()) return "";
     if (process().why != "end" || (end.status == 0 && process().error.empty()) || fails_line) return "";
     return "the program failed" + (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
            (process().error_line.empty() ? "" : ", at " + process().error_line);
