@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import platform
 import signal
 import socket
 import struct
@@ -357,7 +358,7 @@ class Forks(unittest.TestCase):
     def test_threads_of_libraries_are_named_and_those_that_survive_a_fork_count_for_nothing(self):
         program = """
             import _thread, ctypes, os, time
-            from hpo._forking import _fork
+            from hpo._forking import _fork, _thread_stacks
 
             named = []
 
@@ -380,9 +381,35 @@ class Forks(unittest.TestCase):
             assert _fork.why_not() == "", _fork.why_not()
             start(b"pool of a lib")
             assert _fork.why_not_with_names() == "1 thread of a library runs (pool of a lib)", _fork.why_not_with_names()
+            found = []
+            _thread_stacks.libraries_below_wait = lambda task: found
+            for found, why_not in (
+                (["libarrow.so.2600"], ""),
+                (["libarrow.so.2600", "libother.so"], "1 thread of a library runs (pool of a lib of libother.so)"),
+            ):
+                assert _fork.why_not_with_names() == why_not, _fork.why_not_with_names()
         """
         run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the stacks of other processors are not read")
+    def test_the_library_whose_code_an_idle_thread_runs_is_found(self):
+        program = """
+            import _thread, os
+            from hpo._forking import _thread_stacks
+            lock, before = _thread.allocate_lock(), set(os.listdir("/proc/self/task"))
+            lock.acquire()
+            _thread.start_new_thread(lock.acquire, ())
+            (task,) = set(os.listdir("/proc/self/task")) - before
+            while not _thread_stacks.libraries_below_wait(task):  # it has not come to wait yet
+                pass
+            print(_thread_stacks.libraries_below_wait(task))
+            assert all("python" in each for each in _thread_stacks.libraries_below_wait(task))
+            assert _thread_stacks.libraries_below_wait(str(os.getpid())) == []  # this thread runs
+            assert _thread_stacks.libraries_below_wait("1073741823") == []
+        """
+        run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
     def test_threads_that_only_wait_for_the_forking_one_count_for_nothing(self):
         program = """

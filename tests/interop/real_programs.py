@@ -380,6 +380,12 @@ def tables_importances_and_plots_afterwards():
             assert file.read(4) == b"\x89PNG"
 
 
+def a_table_that_pyarrow_reads_before_optimize_and_in_each_trial():
+    need("pandas", "pyarrow")
+    ran = run("arrow_table", workers=2)
+    assert ran.said("complete") == "10" and "cannot fork" not in ran.error, ran.error
+
+
 def the_tuner_of_lightgbm_is_left_to_optuna():
     need("lightgbm", "optuna_integration", "sklearn")
     ran = run("lightgbm_tuner")

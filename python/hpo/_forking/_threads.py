@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, List, Tuple
 
-from . import _turns_of_threads
+from . import _thread_stacks, _turns_of_threads
 
 # Threads of libraries that hold no lock but for moments, or begin anew in a copy of the process, by the names that Python has of them.
 _OF_PYTHON_THAT_SURVIVE = frozenset(("tqdm_monitor", "sentry-sdk.BackgroundWorker"))
@@ -20,6 +20,8 @@ _OF_LIBRARIES_THAT_SURVIVE = frozenset(
         "polars-ooc-clea",  # of Polars, from its import on: it removes files that Polars has moved out of memory
     )
 )
+# Pools of threads that a copy of the process makes anew, by the library whose code their idle threads alone run.
+_POOLS_THAT_SURVIVE = ("libarrow.so",)  # of pyarrow, from its first read on
 _SECONDS_TO_WAIT = 5.0  # for threads that are about to wait
 _SECONDS_TO_END = 0.3  # for threads of Python that have ended, and that the kernel still has
 
@@ -56,8 +58,11 @@ def _of_libraries() -> List[str]:
                 name = file.read().rstrip("\n")
         except OSError:  # it has ended
             continue
-        if name not in _OF_LIBRARIES_THAT_SURVIVE:
-            names.append(name)
+        if name in _OF_LIBRARIES_THAT_SURVIVE:
+            continue
+        libraries = _thread_stacks.libraries_below_wait(task)
+        if not libraries or not all(each.startswith(_POOLS_THAT_SURVIVE) for each in libraries):
+            names.append(f"{name} of {libraries[-1]}" if libraries else name)
     return names
 
 
