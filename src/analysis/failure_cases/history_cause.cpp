@@ -212,7 +212,8 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     std::map<std::string, const Trial*> same;
     for (const Trial* trial : complete) same.emplace(configuration_key(trial->params), trial);
     const std::map<std::string, const Trial*> first = first_trials(trials);
-    // What is in use once a trial as large runs at once in the same process was the failed trial's own. So is as much in another trial there.
+    // What is in use once a trial as large runs at once in the same process was the failed trial's own. So is as much in another trial
+    // there.
     const std::map<const Trial*, std::size_t> runs = unbroken_runs(trials);
     std::map<std::size_t, std::int64_t> own_bytes;
     if (!several_devices && !order.axes().empty()) {

@@ -359,7 +359,7 @@ void print_silent(const Page& page, const SilentReport& report, const Objectives
     if (!report.pruned.empty()) page.paragraph("  " + pruned_text(report.pruned), 6);
     if (report.pruned_region) page.paragraph("  " + region_text(*report.pruned_region, pruned_words) + ".", 6);
     if (!report.failures.empty())
-        page.paragraph("  Optuna stores no reason for a failure. If the program's own log is there: --log FILE.", 6);
+        page.paragraph("  The store has no reason for a failure. If the program's own log is there: --log FILE.", 6);
 }
 
 Json silent_json(const SilentReport& report) {
