@@ -560,7 +560,7 @@ class Policies(FrontTest):
         self.write("""
             import warnings, optuna
             from optuna import samplers, pruners
-            from hpo.optuna._policies import pruner_of, sampler_of
+            from hpo.optuna._policies import pruner_of, sampler_of, turn_of
             warnings.simplefilter("ignore")
             tpe = {"startup_trials": 10, "ei_candidates": 24, "prior_weight": 1.0}
             def same(got, expected):
@@ -574,6 +574,11 @@ class Policies(FrontTest):
                 sampler_of(samplers.TPESampler(seed=0, n_startup_trials=3, n_ei_candidates=7), False),
                 {"name": "tpe", "seed": 0, "options": {**tpe, "startup_trials": 3, "ei_candidates": 7}},
             )
+            shared = samplers.TPESampler(seed=7)
+            one, two = (optuna.create_study(sampler=shared) for _ in range(2))
+            assert [turn_of(each) for each in (one, one, two, one)] == [0, 0, 1, 0]
+            seeds = [sampler_of(shared, False, turn)[0]["seed"] for turn in (0, 1, 2, 1)]
+            assert seeds[0] == 7 and len(set(seeds)) == 3 and seeds[1] == seeds[3], seeds
             drawn = samplers.RandomSampler(seed=3)
             getattr(drawn._rng, "rng", drawn._rng).uniform()
             assert sampler_of(drawn, False)[0]["seed"] is None  # where it stands is not known

@@ -32,6 +32,8 @@ Sqlite::Sqlite(const std::string& address, const SqliteOptions& options)
       reader_{std::make_unique<TrialReader>(*connection_, prepare_file(*connection_))},
       place_{"store '" + connection_->path() + "'"} {}
 
+void Sqlite::give_back_journal() { store::give_back_journal(*connection_); }
+
 Study Sqlite::open_study(const std::string& name, std::span<const Direction> directions, Open mode) {
     return connection_->write([&] {
         std::vector<std::string> names;

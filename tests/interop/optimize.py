@@ -1115,6 +1115,75 @@ print("own", json.dumps([trial.value for trial in study.trials]))
         assert words in refused.error and len(refused.error.splitlines()) == 1, refused.error
 
 
+def studies_of_starts_at_the_same_time_stay_apart():
+    program = """
+import sys
+low = int(sys.argv[1])
+study = optuna.create_study({name})
+study.optimize(lambda trial: trial.suggest_float("x", low, low + 1), n_trials=3)
+print("values", json.dumps(sorted(trial.value for trial in study.trials)))
+"""
+    lows = [0, 10, 20, 30]
+    for name in ("", "study_name='same'"):
+        together = [started(program.replace("{name}", name), "--workers", "1", arguments=[str(low)]) for low in lows]
+        for low, process in zip(lows, together):
+            out, error = process.communicate(timeout=200)
+            assert process.returncode == 0, error
+            values = Ran(out, error, 0).said("values")
+            assert len(values) == 3 and all(low <= value <= low + 1 for value in values), (low, values, error)
+
+
+def one_study_of_the_store_is_no_two_of_a_program():
+    program = """
+values = []
+for low in (0, 10):
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(lambda trial: trial.suggest_float("x", low, low + 1), n_trials=2)
+    study.optimize(lambda trial: trial.suggest_float("x", low, low + 1), n_trials=1)
+    values.append([trial.value - low for trial in study.trials])
+print("values", json.dumps(values))
+"""
+    ran = run("sampler = optuna.samplers.RandomSampler(seed=5)\n" + program, "--workers", "1")
+    first, second = ran.said("values")
+    assert len(first) == len(second) == 3 and "more trials: " not in ran.error, ran.error
+    assert max(abs(a - b) for a, b in zip(first, second)) > 1e-6  # one sampler of two studies draws anew in the second
+    again = run("sampler = optuna.samplers.RandomSampler(seed=5)\n" + program, "--workers", "1")
+    assert max(abs(a - b) for old, new in zip((first, second), again.said("values")) for a, b in zip(old, new)) < 1e-9
+    refused = run("sampler = None\n" + program, "--workers", "1", "--study", "both", status=1)
+    assert "--study both: got a program that runs another study; expected one study" in refused.error, refused.error
+    study = optuna.load_study(study_name="both", storage=storage("hpo.db"))
+    assert len(study.trials) == 3 and all(trial.value <= 1 for trial in study.trials)
+
+
+def a_file_of_the_program_is_whole_by_itself_afterwards():
+    program = """
+study = optuna.create_study(study_name="own", storage="sqlite:///own.db", load_if_exists=True)
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+"""
+    for trials in (3, 6):
+        run(program, "--workers", "1")
+        shutil.copy("own.db", "copy.db")
+        assert len(optuna.load_study(study_name="own", storage=storage("copy.db")).trials) == trials
+        with open("own.db", "rb") as file:
+            assert file.read(20)[18:20] == b"\1\1"  # the file's format of writing and reading: a journal of the pages as they were
+
+
+def names_that_no_trial_asks_for_are_told():
+    program = """
+study = optuna.create_study()
+study.enqueue_trial({"x": 99.0})
+study.enqueue_trial({"c": "z"})
+study.optimize(lambda trial: trial.suggest_float("x", 0, 10) + len(trial.suggest_categorical("c", ["a", "b"])), n_trials=4, catch=ValueError)
+print("xs", json.dumps([trial.params.get("x") for trial in study.trials]))
+"""
+    ran = run(program, "--workers", "1", "--fix", "y=0.5", "--batch-parameter", "bs")
+    for name in ("y", "bs"):
+        assert f"parameter '{name}' of the command line: trial 0 did not ask for it; it asked for x, c" in ran.error, ran.error
+    assert ran.said("xs")[0] == 99.0
+    assert "enqueued parameter 'x': 99 is no value of float [0, 10]; the trial has it all the same" in ran.error, ran.error
+    assert "enqueued parameter 'c': the trial failed before it had the value" in ran.error, ran.error
+
+
 def the_breaker_counts_what_no_program_can_end():
     # An objective of a file has no program that an exception could end.
     with open("broken.py", "w", encoding="utf-8") as file:

@@ -92,7 +92,9 @@ std::string CommandLine::explain(const CLI::ParseError& error) const {
         const std::string unknown = unknown_name("command line", "option", option, options).what();
         return unknown + (unknown.ends_with(" more") ? ": " + help : "");
     }
-    return "command line: " + std::string{error.what()} + "; see " + help;
+    const bool takes_program = commands.front()->help().find("[OPTIONS] -- ") != std::string::npos;
+    const std::string behind = too_many && takes_program ? "; a program and its words go behind --" : "";
+    return "command line: " + std::string{error.what()} + behind + "; see " + help;
 }
 
 int CommandLine::refuse(const std::string& what, int status) const {

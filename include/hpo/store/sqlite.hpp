@@ -31,6 +31,10 @@ public:
     /// Opens, or makes, the file of a path or `sqlite:///` address.
     explicit Sqlite(const std::string& address, const SqliteOptions& options = {});
 
+    /// Gives a file that another program made its own kind of journal back, so that a copy of the file alone is whole. If another process
+    /// has the file open, it keeps hpo's. Call it last.
+    void give_back_journal();
+
     Study open_study(const std::string& name, std::span<const Direction> directions, Open mode) override;
     [[nodiscard]] std::vector<Study> studies() override {
         return connection_->read([&] { return reader_->studies(); });

@@ -29,17 +29,23 @@ inline void settle_unlaunchable(Trial& trial, const Unlaunchable& why) {
 /// Finds enqueued values that a trial does not use. Each name is told once.
 class EnqueuedValues {
 public:
-    /// One message for each enqueued value that the trial's parameters do not have. Either the space did not ask for the name, or the run
-    /// fixes it at another value.
+    /// One message for each enqueued value that the trial's parameters do not have, or that their distribution does not have. The space did
+    /// not ask for the name, the trial failed before, the run fixes it at another value, or the program takes values beyond its range.
     [[nodiscard]] std::vector<std::string> not_used(const Trial& trial) {
         std::vector<std::string> found;
         for (const auto& [name, value] : trial.fixed) {
             const Param* const param = trial.params.find(name);
-            const bool has_it = param && to_internal(*param->distribution, value) == param->internal;
+            const bool has_it = param && to_internal_as_written(*param->distribution, value) == param->internal;
             if (has_it || std::find(told_.begin(), told_.end(), name) != told_.end()) continue;
             told_.push_back(name);
             const std::string what = "enqueued parameter '" + name + "'";
-            if (param) found.push_back(what + ": the run fixes it at " + display_text(param->value()) + ", not " + display_text(value));
+            const bool is_beyond = param && to_internal_unbounded(*param->distribution, value) == param->internal;
+            if (is_beyond)
+                found.push_back(what + ": " + display_text(value) + " is no value of " + describe(*param->distribution) +
+                                "; the trial has it all the same");
+            else if (param)
+                found.push_back(what + ": the run fixes it at " + display_text(param->value()) + ", not " + display_text(value));
+            else if (trial.state == TrialState::fail) found.push_back(what + ": the trial failed before it had the value");
             else found.push_back(what + ": the space does not ask for it in this trial; it asks for " + names_of(trial.params));
         }
         return found;

@@ -209,7 +209,7 @@ class _Call(_program_loop.Handler):
         study = self._study
         in_memory = not self._url and self._program_study is None
         several = len(study.directions) > 1
-        sampler, sampler_note = _policies.sampler_of(study.sampler, several)
+        sampler, sampler_note = _policies.sampler_of(study.sampler, several, _policies.turn_of(study))
         self._is_own_sampler = sampler is None
         pruner, pruner_note = _policies.pruner_of(study.pruner, several)
         why_not = _program_loop.why_not_fork()
@@ -228,7 +228,7 @@ class _Call(_program_loop.Handler):
             "pruner": pruner,
             "one_worker": sampler is None and n_jobs == 1 and _policies.wants_one_worker(study.sampler),
             "jobs": n_jobs,
-            "catch": [each.__name__ for each in self._catch],
+            "catch": [getattr(each, "__name__", repr(each)) for each in self._catch],
             "forks": not why_not,
             "why_not": why_not,
             "fork_socket": None,

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Dict, Optional, Tuple
+import random
+import weakref
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import _privates
 
@@ -57,18 +59,36 @@ def _unlike_ours(sampler: Any, several_objectives: bool) -> str:
     return _privates.tpe_differs(sampler, multivariate is None)  # later versions of Optuna draw together if nothing is said
 
 
-def sampler_of(sampler: Any, several_objectives: bool) -> Told:
-    """What to tell hpo of a study's sampler."""
+_studies_of: "weakref.WeakKeyDictionary[Any, List[weakref.ReferenceType[Any]]]" = weakref.WeakKeyDictionary()
+
+
+def turn_of(study: Any) -> int:
+    """How many other studies its sampler has drawn for before. One that several studies share draws anew in each of them."""
+    studies = _studies_of.setdefault(study.sampler, [])
+    known = [each() is study for each in studies]
+    if True not in known:
+        studies.append(weakref.ref(study))
+        return len(known)
+    return known.index(True)
+
+
+def _seed_for(sampler: Any, turn: int) -> Optional[int]:
+    seed = seed_of(_privates.generator_of(sampler))
+    return seed if seed is None or turn == 0 else random.Random(f"{seed} {turn}").getrandbits(32)
+
+
+def sampler_of(sampler: Any, several_objectives: bool, turn: int = 0) -> Told:
+    """What to tell hpo of a study's sampler, which has drawn for so many other studies."""
     name = _name_of(sampler)
     own = "so the study's own sampler goes on choosing"
     try:
         if name == "RandomSampler":
-            return {"name": "random", "seed": seed_of(_privates.generator_of(sampler)), "options": {}}, ""
+            return {"name": "random", "seed": _seed_for(sampler, turn), "options": {}}, ""
         if name == "TPESampler":
             unlike = _unlike_ours(sampler, several_objectives)
             if unlike:
                 return None, f"hpo's tpe has no {unlike}, {own}"
-            return {"name": "tpe", "seed": seed_of(_privates.generator_of(sampler)), "options": _privates.tpe_options(sampler)}, ""
+            return {"name": "tpe", "seed": _seed_for(sampler, turn), "options": _privates.tpe_options(sampler)}, ""
     except (AttributeError, KeyError):
         return None, f"hpo cannot read the options of {name} of this version of Optuna, {own}"
     return None, f"hpo has no {type(sampler).__name__}, {own}"

@@ -163,7 +163,7 @@ class ProgramStudy:
         for of_program, of_store in zip(self._program.attributes(), store.attributes()):
             for key, value in of_store.read().items():
                 place = (of_store.kind, key)
-                if _is_shared(key) and (place not in self._attributes or self._attributes[place] != value):
+                if _is_shared(key) and (place not in self._attributes or not _is_same(self._attributes[place], value)):
                     of_program.write(key, value)
                     self._attributes[place] = value
 
@@ -377,12 +377,20 @@ class _Side:
         self.storage.set_trial_state_values(_privates.trial_id_of(there), trial.state, trial.values)
 
 
+def _is_same(one: Any, other: Any) -> bool:
+    """True if both are surely equal. Arrays of NumPy compare element by element."""
+    try:
+        return one is other or bool(one == other)
+    except Exception:
+        return False
+
+
 def _copy_shared_attributes(source: _Side, target: _Side) -> None:
     """Gives a study the attributes of another that both should have."""
     for of_source, of_target in zip(source.attributes(), target.attributes()):
         there = of_target.read()
         for key, value in of_source.read().items():
-            if _is_shared(key) and (key not in there or there[key] != value):
+            if _is_shared(key) and (key not in there or not _is_same(there[key], value)):
                 of_target.write(key, value)
 
 

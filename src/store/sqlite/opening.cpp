@@ -28,6 +28,27 @@ void choose_journal(Connection& connection) {
     });
 }
 
+namespace {
+
+/// True if the file changes its own pages, with a journal of what they were. That is what SQLite and Optuna make of a new file.
+bool rolls_back(Connection& connection) {
+    Rows row = connection.query("PRAGMA journal_mode");
+    return row.next() && row.text(0) == "delete";
+}
+
+}  // namespace
+
+void give_back_journal(Connection& connection) {
+    try {
+        const bool rolled_back = [&] {
+            Rows row = connection.query("SELECT value FROM hpo_meta WHERE key = 'journal_mode'");
+            return row.next() && row.text(0) == "delete";
+        }();
+        if (rolled_back) connection.script("PRAGMA journal_mode = DELETE");
+    } catch (const SQLite::Exception&) {  // another process has it open, and closes it later
+    }
+}
+
 OptunaShape prepare_file(Connection& connection) {
     const auto require_writable = [&](const OptunaShape& shape) {
         if (shape.empty || shape.is_writable()) return;
@@ -37,6 +58,7 @@ OptunaShape prepare_file(Connection& connection) {
     };
     OptunaShape found = connection.read([&] { return read_shape(connection); });
     require_writable(found);
+    const bool is_of_another = !found.empty && !found.has_hpo_tables && rolls_back(connection);
     choose_journal(connection);
     if (found.has_hpo_triggers) return found;
     return connection.write([&] {
@@ -45,6 +67,7 @@ OptunaShape prepare_file(Connection& connection) {
         if (shape.empty) connection.script(optuna::tables);
         complete_layout(connection);
         connection.run("INSERT OR IGNORE INTO hpo_meta (key, value) VALUES ('schema_version', ?1)", std::to_string(hpo_schema_version));
+        if (is_of_another) connection.run("INSERT OR IGNORE INTO hpo_meta (key, value) VALUES ('journal_mode', 'delete')");
         return read_shape(connection);
     });
 }

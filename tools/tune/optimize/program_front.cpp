@@ -132,7 +132,10 @@ ProgramFront::ProgramFront(const std::vector<std::string>& words, const Start& s
                                                  .output = start.output}));
     } catch (const Error& error) {
         if (error.code() != Errc::plugin) throw;
-        throw Error{Errc::bad_value, error.what()};
+        const bool is_source = words.at(0).ends_with(".py") && std::filesystem::is_regular_file(words.at(0));
+        throw Error{Errc::bad_value, error.what() + std::string{is_source ? "; a program of Python goes behind its interpreter: python " +
+                                                                                tools::shell_quoted(words.at(0))
+                                                                          : ""}};
     }
 }
 

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -16,6 +18,7 @@
 #include "hpo/base/plain_text.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/snapshot.hpp"
+#include "hpo/store/sqlite.hpp"
 #include "support/json.hpp"
 #include "support/terminal.hpp"
 #include "support/text.hpp"
@@ -74,7 +77,7 @@ std::string unused_name(const Settings& settings, const std::string& wanted) {
     const std::vector<Study> studies = file.studies();
     std::string name = wanted;
     for (int i = 2; std::ranges::any_of(studies, [&](const Study& study) { return study.name == name; }); ++i)
-        name = wanted + "-" + std::to_string(i);
+        name = numbered_name(wanted, i);
     return name;
 }
 
@@ -94,10 +97,34 @@ StudyArguments arguments_of(StudyArguments arguments, OptimizeCall& call) {
     if (!call.store.empty()) arguments.words.insert_or_assign("store", call.store);
     const std::string name = script_name(arguments, call.study.empty() ? name_of_program(arguments.script) : call.study);
     arguments.script_text = script_text(call, arguments.program, name);
-    if (call.store.empty() && call.copy_of.empty() && !arguments.words.contains("study"))
+    if (call.store.empty() && call.copy_of.empty() && !arguments.words.contains("study")) {
+        arguments.new_study = name;
         arguments.script_text = script_text(call, arguments.program, unused_name(Settings{arguments}, name));
+    }
     return arguments;
 }
+
+/// The studies that a program has run.
+class ProgramStudies {
+public:
+    /// Notes the study of a call, and returns true if it is another one. Throws Error if --study would make one of it and an earlier one.
+    [[nodiscard]] bool add(const StudyArguments& arguments, const OptimizeCall& call) {
+        const bool is_known = !call.store.empty() && std::ranges::find(names_, call.study) != names_.end();
+        if (is_known) return false;
+        const auto given = arguments.words.find("study");
+        if (given != arguments.words.end() && !names_.empty())
+            throw bad_value("--study " + given->second, "a program that runs another study" + (call.study.empty() ? "" : ", " + call.study),
+                            "one study, because each would go on with the trials of the other; leave --study out");
+        names_.push_back(call.study);
+        return true;
+    }
+    /// The study that was noted last has got this name.
+    void name_latest(const std::string& name) { names_.back() = name; }
+    [[nodiscard]] std::size_t count() const noexcept { return names_.size(); }
+
+private:
+    std::vector<std::string> names_;
+};
 
 /// That --store has no effect, if the program keeps the study in another file.
 std::string store_note(const StudyArguments& arguments, const OptimizeCall& call) {
@@ -181,6 +208,17 @@ std::string unseen_because(const std::vector<std::string>& program) {
 
 constexpr const char* by_ask_and_tell = " by Optuna itself (study.ask and study.tell), because only study.optimize is taken over";
 
+/// Leaves files in which the program keeps its studies as they were, once it has ended.
+void give_back_journals(const std::set<std::string>& stores) {
+    for (const std::string& address : stores) {
+        try {
+            if (std::filesystem::exists(store::file_of(address)))
+                store::Sqlite{address, {.busy_timeout = std::chrono::milliseconds{500}}}.give_back_journal();
+        } catch (const Error&) {  // the file was removed or replaced, or somebody else writes to it
+        }
+    }
+}
+
 }  // namespace
 
 int run_program(const StudyArguments& arguments, const RunOptions& options) {
@@ -189,13 +227,21 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
     ProgramFront front{arguments.program, {.in_program = arguments.in_program}};
     // The program hears of a study that was refused, and ends as it does for any error.
     const auto say = [](const Error& error) { std::cerr << "hpo-tune: error: " << tools::on_one_line(error.what()) << "\n"; };
+    ProgramStudies studies;
+    std::set<std::string> own_stores;
+    std::string next_line;
+    bool keeps_study = false;  // the program itself, in a storage of its own
     while (auto call = front.next_call()) {
         std::optional<StudyRun> study;
+        bool is_another = false;
         try {
             if (const auto why = why_not_again(front, *call, arguments)) {
                 front.leave_to_optuna("the program " + *why + ". Each attempt would have to start it again, because " + call->why_not);
                 continue;
             }
+            if (!call->store.empty()) own_stores.insert(call->store);
+            is_another = studies.add(arguments, *call);
+            if (is_another) keeps_study = !call->store.empty() || !call->copy_of.empty();
             call->store_note = store_note(arguments, *call);
             if (arguments.in_program) call->state_note.clear();  // the program sees what its objective changes
             study.emplace(arguments_of(arguments, *call), options, &front, *call);
@@ -209,8 +255,15 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
         } catch (const Error& error) {  // it has told the program
             say(error);
         }
+        if (is_another) studies.name_latest(study->study_name());
+        next_line = study->next_line();
     }
     const int status = front.wait();
+    give_back_journals(own_stores);
+    if (studies.count() == 1 && !next_line.empty()) {  // of several studies, each would go on from the start of the program
+        std::cerr << next_line;
+        if (keeps_study) std::cerr << "  it goes on if the program loads its study: create_study(..., load_if_exists=True)\n";
+    }
     const ProgramFront::ByOptuna by_optuna = front.by_optuna();
     if (by_optuna.in_kernel) std::cerr << "hpo-tune: note: " << in_kernel << "\n";
     if (front.runs_latest_call() || by_optuna.optimize_calls > 0) return status;  // which the program has said

@@ -40,6 +40,7 @@ struct StudyArguments {
     std::string save_best;                     ///< a folder, "true" for the standard one, empty: not kept
     bool in_program = false;                   ///< its trials run in `program`, without a process of their own
     bool supervise = false;                    ///< for the command that goes on with the study
+    std::string new_study;                     ///< what the study is called, with a number if others are called so; empty: it may exist
     bool accept_changed_options = false;       ///< of the trainer, in a study that has trials with others
     std::map<std::string, std::string> words;  ///< "device-memory" to its text
 };
@@ -49,6 +50,9 @@ void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments
 
 /// Refuses an empty text, which would otherwise count as an option that was not given. `expected` is how --help shows the value.
 [[nodiscard]] CLI::Validator not_empty(const std::string& expected);
+
+/// "NAME-2" and so on: a study's name beside others that are called NAME.
+[[nodiscard]] inline std::string numbered_name(const std::string& name, int number) { return name + "-" + std::to_string(number); }
 
 /// As sampler or pruner of a program that calls optimize: its own, which goes on in the program.
 inline constexpr const char* program_policy = "optuna";
@@ -84,6 +88,7 @@ public:
     [[nodiscard]] std::string place(const std::string& word) const;
 
     [[nodiscard]] const std::string& text(const std::string& word) const { return settings_.at(word).text; }
+    void name_study(const std::string& name) { settings_.at("study").text = name; }
     [[nodiscard]] std::int64_t whole(const std::string& word, std::int64_t least,
                                      std::int64_t greatest = std::numeric_limits<std::int64_t>::max()) const;
     [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;

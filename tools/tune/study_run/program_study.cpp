@@ -52,6 +52,7 @@ void StudyRun::start_program() {
 
 void StudyRun::hand_study_to_program() {
     is_handed_over_ = true;
+    is_study_unused_ = false;
     if (call_.names_constraints) store_->write_constraints_as(store::ConstraintFormat::optuna_5);
     front_->opened(call_, store_file(), study_.name);
     store_->refresh(study_.id, stored_);  // the program may have added trials that it had in memory
@@ -98,6 +99,20 @@ void StudyRun::tell_idle_batch(const Trial& trial) {
     if (!batch || trial.params.whole_number(name) || std::exchange(has_told_batch_, true)) return;
     note("the batch '" + name + "' has no effect: the program asks for " + describe(*batch->distribution) +
          "; expected an int parameter, or a categorical one of whole numbers");
+}
+
+void StudyRun::tell_unasked(const Trial& trial) {
+    if (!settings_.description().asks_while_running || trial.state != TrialState::complete || std::exchange(has_told_unasked_, true))
+        return;
+    std::vector<std::string> wanted, asked;
+    for (const auto& [name, value] : settings_.fixed()) wanted.push_back(name);
+    if (!info_.effective_batch_parameter.empty()) wanted.push_back(info_.effective_batch_parameter);
+    for (const Param& param : trial.params) asked.push_back(param.name);
+    for (const std::string& name : wanted) {
+        if (!trial.params.find(name))
+            note("parameter '" + name + "' of the command line: trial " + std::to_string(trial.number) +
+                 " did not ask for it; it asked for " + (asked.empty() ? "none" : join_names(asked)));
+    }
 }
 
 bool StudyRun::stop_requested() {

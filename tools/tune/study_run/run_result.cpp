@@ -76,7 +76,7 @@ bool has_infinite_value(const Trial& trial) {
            std::ranges::any_of(trial.values, [](double value) { return std::isinf(value); });
 }
 
-void print_text(const TuneResult& result, const Settings& settings, std::int64_t wanted) {
+void print_text(const TuneResult& result, const Settings& settings, std::int64_t wanted, bool names_next) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
     std::cout << "study " << tools::on_one_line(result.study.name) << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts)
               << "\n";
@@ -103,8 +103,7 @@ void print_text(const TuneResult& result, const Settings& settings, std::int64_t
                   << " with an infinite value; Optuna's study.best_trial counts such trials\n";
     std::cout << explaining_tool(result, counts) << " --store " << shell_quoted(settings.text("store")) << " --study "
               << shell_quoted(result.study.name) << "\n";
-    if (result.exhausted) return;  // the same command would try nothing
-    std::cout << (is_done(result, counts, wanted) ? "more trials: " : "go on: ") << next_command(result, counts, settings, wanted) << "\n";
+    if (names_next) std::cout << next_line(result, settings, wanted);
 }
 
 void print_model(const KeptModel& kept, const TuneResult& result, const Settings& settings) {
@@ -210,10 +209,16 @@ std::string exhausted_text(const std::string& latest) {
            "; --breaker 0 tries them again";
 }
 
+std::string next_line(const TuneResult& result, const Settings& settings, std::int64_t wanted) {
+    if (result.exhausted) return {};
+    const analysis::StudyCounts counts = analysis::count(result.trials);
+    return (is_done(result, counts, wanted) ? "more trials: " : "go on: ") + next_command(result, counts, settings, wanted) + "\n";
+}
+
 void print_result(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept,
-                  bool as_json) {
-    if (as_json) return print_json(result, settings, wanted, kept);
-    print_text(result, settings, wanted);
+                  const ResultStyle& style) {
+    if (style.json) return print_json(result, settings, wanted, kept);
+    print_text(result, settings, wanted, style.names_next);
     if (kept) print_model(*kept, result, settings);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -14,10 +15,18 @@ namespace hpo::tune {
 /// Why the breaker ended the run, and what was tried.
 [[nodiscard]] std::string trip_text(const BreakerTrip& trip);
 
+/// The line that names the command which goes on with the study. Empty if that command would try nothing.
+[[nodiscard]] std::string next_line(const TuneResult& result, const Settings& settings, std::int64_t wanted);
+
+struct ResultStyle {
+    bool json = false;
+    bool names_next = true;  ///< with `next_line`, if it is a text
+};
+
 /// Prints what came of the run, as text or as JSON. `wanted` are the trials that it should have in all. `kept` is nothing where no models
 /// are kept.
 void print_result(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept,
-                  bool as_json);
+                  const ResultStyle& style);
 
 /// Trials of the run that ended because a rule of the script failed.
 struct RuleErrors {

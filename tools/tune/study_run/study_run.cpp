@@ -105,6 +105,10 @@ StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options, P
 
 StudyRun::~StudyRun() {
     if (progress_) progress_->finish();
+    try {
+        if (is_study_unused_) store_->delete_study(study_.id);
+    } catch (const std::exception&) {  // it stays, without a trial
+    }
 }
 
 int StudyRun::run() {
@@ -128,13 +132,15 @@ int StudyRun::run_unlogged() {
     ask_trainer();
     if (trainer_refuses_script()) return refusal;
     find_devices();
+    is_new_ = !std::filesystem::exists(store::file_of(settings_.text("store")));
+    if (!settings_.arguments().new_study.empty()) make_new_study();
     if (settings_.description().asks_while_running) start_program();
     start_workers();
     if (!settings_.description().asks_while_running && trainer_refuses_proposals()) return refusal;
     watch_interrupts();
-    is_new_ = !std::filesystem::exists(store::file_of(settings_.text("store")));
     if (is_new_ && !settings_.description().asks_while_running && device_is_too_small_for({})) return refusal;
-    open_store();
+    if (!store_) open_store();
+    workers_->keep_predictions_in(settings_.text("store"), patience());
     tell_tuner_of_trainer();
     tune_.stop_requested = [this] { return stop_requested(); };
     open_study();
@@ -233,7 +239,28 @@ store::PatienceOptions StudyRun::patience() {
 void StudyRun::open_store() {
     require_room_for_store(store::file_of(settings_.text("store")), patience());
     store_.emplace(settings_.text("store"), patience());
-    workers_->keep_predictions_in(settings_.text("store"), patience());
+}
+
+void StudyRun::make_new_study() {
+    open_store();
+    const std::string expected = settings_.text("study");
+    const auto is_taken = [&] {
+        return std::ranges::any_of(store_->studies(), [&](const Study& study) { return study.name == settings_.text("study"); });
+    };
+    for (int number = 2;; ++number) {
+        if (!is_taken()) {
+            try {
+                study_ = store_->open_study(settings_.text("study"), settings_.directions(), Store::Open::create);
+                break;
+            } catch (const Error&) {
+                if (!is_taken()) throw;
+            }
+        }
+        settings_.name_study(numbered_name(settings_.arguments().new_study, number));
+    }
+    is_study_unused_ = true;
+    if (settings_.text("study") != expected)
+        note("another start has made study " + expected + " meanwhile, so this one is " + settings_.text("study"));
 }
 
 void StudyRun::show_progress() {
@@ -348,9 +375,9 @@ int StudyRun::conclude(const TuneResult& result) {
         print_rehearsal(result, options_.json);
         return result.interrupted ? exit_code(Errc::interrupted) : 0;
     }
-    print_result(result, settings_, tune_.trials, kept, options_.json);
-    if (front_ && !own_front_ && !options_.json && !(call_.store.empty() && call_.copy_of.empty()))
-        std::cout << "  for that, the program has to load its study: create_study(..., load_if_exists=True)\n";
+    const bool is_programs = front_ && !own_front_;
+    print_result(result, settings_, tune_.trials, kept, {.json = options_.json, .names_next = !is_programs});
+    if (is_programs && !options_.json) next_line_ = tune::next_line(result, settings_, tune_.trials);
     if (front_) tell_program_of_end(result);
     if (program_gone_) return exit_code(Errc::plugin);
     return exit_status(result, kept, rule_errors_);
@@ -377,6 +404,7 @@ void StudyRun::trial_finished(const Trial& trial) {
         note(*unmeasured);
     }
     tell_idle_batch(trial);
+    tell_unasked(trial);
     if (const auto error = rule_failure(trial)) {
         if (error->message != rule_errors_.latest)
             note("a rule of the script failed and ended trial " + std::to_string(trial.number) + ": " + error->message);

@@ -53,6 +53,10 @@ public:
     /// Runs the study, and returns the exit status. Throws Error. Call it once.
     [[nodiscard]] int run();
 
+    [[nodiscard]] const std::string& study_name() const { return settings_.text("study"); }
+    /// After `run`, for a study of a program: the line that names the command which goes on with it. Else empty.
+    [[nodiscard]] const std::string& next_line() const noexcept { return next_line_; }
+
 private:
     void begin_log();
     /// As `run`, without the log's beginning and end.
@@ -70,6 +74,8 @@ private:
     [[nodiscard]] bool trainer_refuses_proposals();
     [[nodiscard]] bool device_is_too_small_for(const History& learned);
     void open_store();
+    /// Makes a study of a name that no other has. Others may start the same program at the same time.
+    void make_new_study();
     void show_progress();
     void tell_tuner_of_trainer();
     void open_study();
@@ -99,6 +105,8 @@ private:
     void trial_finished(const Trial& trial);
     /// Says once that the batch of a program that asks for its parameters cannot be split.
     void tell_idle_batch(const Trial& trial);
+    /// Says once which names of the command line the program's first complete trial did not ask for.
+    void tell_unasked(const Trial& trial);
     [[nodiscard]] bool stop_requested();
     /// @}
 
@@ -112,6 +120,7 @@ private:
     std::vector<RunDevice> devices_;
     bool has_told_unmeasured_ = false;
     bool has_told_batch_ = false;
+    bool has_told_unasked_ = false;
     RuleErrors rule_errors_;
     bool has_told_interrupt_ = false;
     bool has_kept_options_ = false;  ///< of the trainer, in the study
@@ -123,6 +132,8 @@ private:
     ProgramFront* front_ = nullptr;          ///< own_front_, or that of the program whose call of optimize this run is; null: neither
     OptimizeCall call_;
     std::optional<std::string> program_gone_;  ///< how the program ended before its study did
+    bool is_study_unused_ = false;             ///< this run has made the study, and nobody has seen it yet
+    std::string next_line_;                    ///< for whoever knows whether the program ran other studies, too
     bool is_handed_over_ = false;              ///< the study was opened for the program, which was not told its end
     bool is_new_ = false;                      ///< the store
     std::optional<store::Sqlite> store_;

@@ -11,6 +11,9 @@ namespace hpo::store {
 /// mode, SQLite needs the file for itself, and it does not wait for that by itself.
 void choose_journal(Connection& connection);
 
+/// Ends the write-ahead mode of a file that was made without it. If another process has the file open, it stays.
+void give_back_journal(Connection& connection);
+
 /// Prepares a file for writing, in one transaction. An empty file gets Optuna's tables. Every file gets our tables, and the parts of them
 /// that the version that made the file did not have. A file that is refused does not change.
 [[nodiscard]] OptunaShape prepare_file(Connection& connection);
