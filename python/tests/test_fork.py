@@ -357,7 +357,7 @@ class Forks(unittest.TestCase):
 
     def test_threads_of_libraries_are_named_and_those_that_survive_a_fork_count_for_nothing(self):
         program = """
-            import _thread, ctypes, os, time
+            import _thread, ctypes, os, threading, time
             from hpo._forking import _fork, _thread_stacks
 
             named = []
@@ -378,6 +378,8 @@ class Forks(unittest.TestCase):
                 os._exit(0 if _fork.why_not() == "" else 1)
             assert os.waitpid(copy, 0)[1] == 0
             start(b"jemalloc_bg_thd")
+            for name in ("tqdm_monitor", "MLflowTelemetryConsumer-0"):
+                threading.Thread(target=time.sleep, args=(60,), name=name, daemon=True).start()
             assert _fork.why_not() == "", _fork.why_not()
             start(b"pool of a lib")
             assert _fork.why_not_with_names() == "1 thread of a library runs (pool of a lib)", _fork.why_not_with_names()

@@ -11,8 +11,8 @@ from typing import Any, List, Tuple
 
 from . import _thread_stacks, _turns_of_threads
 
-# Threads of libraries that hold no lock but for moments, or begin anew in a copy of the process, by the names that Python has of them.
-_OF_PYTHON_THAT_SURVIVE = frozenset(("tqdm_monitor", "sentry-sdk.BackgroundWorker"))
+# Threads of libraries that hold no lock but for moments, or begin anew in a copy of the process: how the names begin that Python has of them.
+_OF_PYTHON_THAT_SURVIVE = ("tqdm_monitor", "sentry-sdk.BackgroundWorker", "MLflowTelemetryConsumer-")
 # Threads of libraries that work in a copy of a process without the thread, by the names that the kernel has of them (15 characters).
 _OF_LIBRARIES_THAT_SURVIVE = frozenset(
     (
@@ -81,7 +81,7 @@ def _that_work(seconds: float) -> List[threading.Thread]:
 
 def _only_waits(thread: threading.Thread, frame: Any) -> bool:
     """True for a thread that waits for its turn, for the main thread while it waits for others, and for an idle thread of this one's pool."""
-    if _turns_of_threads.waits(thread.ident) or thread.name in _OF_PYTHON_THAT_SURVIVE:
+    if _turns_of_threads.waits(thread.ident) or thread.name.startswith(_OF_PYTHON_THAT_SURVIVE):
         return True
     if frame is None:
         return False
