@@ -147,6 +147,27 @@ TEST_CASE("the text with which a program pruned a trial belongs to that trial, a
     CHECK(later.told.contains(2));
     CHECK(match_of(complete(0, "10", "0.5") + pruned(1, "20", "validation failed to improve") + complete(2, "30", "2.5"), trials)
               .told.empty());
+    // Words without figures, and what stands below them.
+    const auto asked = hpo::classify_python(figures).requested_bytes;
+    for (const std::string& text : {std::string{"gave up:\nout of memory\n"} + figures, std::string{"out of memory\n"} + figures}) {
+        const auto match = match_of(complete(0, "10", "0.5") + pruned(1, "20", text) + complete(2, "30", "2.5"), trials);
+        REQUIRE(match.told.size() == 1);
+        CHECK(match.told.at(1).failure.requested_bytes == asked);
+    }
+    for (const char* const text : {"OOM at batch 35", "reason: OOM\nbatch: 8\nlr: 0.2"}) {
+        const auto match = match_of(complete(0, "10", "0.5") + pruned(1, "20", text) + complete(2, "30", "2.5"), trials);
+        REQUIRE(match.told.size() == 1);
+        CHECK(match.told.at(1).failure.kind == FailureKind::out_of_memory);
+    }
+    CHECK(match_of(complete(0, "10", "0.5") + pruned(1, "20", "loss is nan (this is not an out of memory)") + complete(2, "30", "2.5"),
+                   trials)
+              .told.empty());
+    // A message below a text that is empty is the pruned trial's if the next trial tells its own.
+    const auto both =
+        match_of(complete(0, "10", "0.5") + pruned(1, "20", "\n" + figures) + pruned(3, "40", "CUDA error: out of memory"), trials);
+    REQUIRE(both.told.contains(1));
+    CHECK(both.told.at(1).failure.requested_bytes == asked);
+    CHECK_FALSE(both.told.at(3).failure.requested_bytes);
 }
 
 TEST_CASE("a log each line of which has the time of another program is read like the log itself") {

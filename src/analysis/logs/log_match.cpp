@@ -19,6 +19,7 @@
 #include <range/v3/view/zip.hpp>
 
 #include "analysis/failure_cases/predicted_oom.hpp"
+#include "analysis/logs/memory_words.hpp"
 #include "analysis/silent_failures/running_trials.hpp"
 #include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/failure/classify.hpp"
@@ -121,6 +122,11 @@ Failure failure_of(const LogEvent& event) {
         else if (!raised->type.empty()) failure.type = raised->type;
     }
     failure.traceback = event.traceback;
+    if (event.state == TrialState::pruned && !is_memory(failure.kind) && !is_device(failure.kind)) {
+        const MemoryWords words = memory_words(event.error);  // "OOM at batch 35"
+        if (words == MemoryWords::device) failure.kind = FailureKind::out_of_memory;
+        if (words == MemoryWords::host) failure.kind = FailureKind::host_out_of_memory;
+    }
     return failure;
 }
 

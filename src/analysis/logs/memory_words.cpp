@@ -55,12 +55,13 @@ namespace hpo::analysis::detail {
 MemoryWords memory_words(std::string_view line) {
     static constexpr auto levels = std::to_array<std::string_view>({"error", "warning", "warn", "critical", "fatal"});
     static constexpr auto plain = std::to_array<std::string_view>(
-        {"trial",   "number",   "id",       "worker",  "rank",       "process",       "device",  "gpu",       "cuda",     "hip",
-         "epoch",   "step",     "main",     "root",    "python",     "torch",         "optuna",  "objective", "error",    "warning",
-         "warn",    "info",     "critical", "fatal",   "exception",  "runtimeerror",  "failed",  "caught",    "got",      "hit",
-         "ran",     "skipping", "skip",     "skipped", "config",     "configuration", "trainer", "train",     "training", "batch",
-         "size",    "bs",       "run",      "again",   "still",      "host",          "cpu",     "memory",    "utcnow",   "returning",
-         "penalty", "pruning",  "pruned",   "jax",     "tensorflow", "xla",           "backend", "mps",       "xpu",      "builtins"});
+        {"trial",      "number",  "id",       "worker", "rank",      "process",  "device",    "gpu",          "cuda",
+         "hip",        "epoch",   "step",     "main",   "root",      "python",   "torch",     "optuna",       "objective",
+         "error",      "warning", "warn",     "info",   "critical",  "fatal",    "exception", "runtimeerror", "failed",
+         "caught",     "got",     "hit",      "ran",    "skipping",  "skip",     "skipped",   "config",       "configuration",
+         "trainer",    "train",   "training", "batch",  "size",      "bs",       "run",       "again",        "still",
+         "host",       "cpu",     "memory",   "utcnow", "returning", "penalty",  "pruning",   "pruned",       "jax",
+         "tensorflow", "xla",     "backend",  "mps",    "xpu",       "builtins", "reason"});
     static constexpr auto mentions = std::to_array<std::string_view>(
         {"if",     "would",    "could",    "might",      "may",      "should",     "when",     "whenever", "unless",  "case",
          "avoid",  "avoids",   "avoiding", "prevent",    "prevents", "preventing", "without",  "no",       "zero",    "never",

@@ -2,6 +2,7 @@
 #include "hpo/analysis/logs/program_log.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,20 @@ namespace hpo::analysis::detail {
     const std::string first = hpo::detail::lower_case(text.substr(0, text.find('\n')));
     return first.ends_with(':') ||
            hpo::detail::mentions_any(first, {"fail", "error", "exception", "memory", "traceback", "crash", "cuda", "gpu", "died", "abort"});
+}
+
+/// True if a text says that memory ran out, without figures: they may stand below.
+[[nodiscard]] bool lacks_figures(std::string_view text) {
+    const Failure failure = classify_python(text);
+    return ran_out_of_memory(failure.kind) && !failure.requested_bytes;
+}
+
+/// True for the message of an allocator by itself, without words of the program before it.
+[[nodiscard]] bool is_bare_message(std::string_view line) {
+    static constexpr auto beginnings =
+        std::to_array<std::string_view>({"CUDA out of memory", "HIP out of memory", "XPU out of memory", "MPS backend out of memory"});
+    const bool begins = std::ranges::any_of(beginnings, [&](std::string_view each) { return line.starts_with(each); });
+    return (begins || hpo::detail::exception_line(line)) && classify_python(line).requested_bytes.has_value();
 }
 
 /// True for the lines that CUDA's errors have behind their first. Any other line behind an exception may be the program's.
@@ -114,7 +129,8 @@ void LogReader::event(LogEvent event, std::string_view raw) {
     last_time_.reset();
     const auto own = raw.find("[I ");  // Optuna's own time; what stands before it was put there by another program
     stamp_ = own == std::string_view::npos || own > raw.find("rial") ? std::string_view{} : raw.substr(0, own);
-    text_goes_on_ = event.state == TrialState::pruned && detail::begins_to_tell(event.error);
+    take_message_below(event);
+    text_goes_on_ = event.state == TrialState::pruned && (detail::begins_to_tell(event.error) || detail::lacks_figures(event.error));
     follows_failure_ = event.state == TrialState::fail || text_goes_on_;
     pruned_lines_ = 0;
     const bool ran_out = event.state == TrialState::pruned && ran_out_of_memory(classify_python(event.error).kind);
@@ -170,9 +186,24 @@ bool LogReader::goes_on_with_pruned(std::string_view raw) {
     text_goes_on_ = ++pruned_lines_ <= longest_pruned_text && !detail::log_time(plain.substr(0, 40)) && !detail::death_of_process(plain);
     if (!text_goes_on_) return false;
     std::string& text = log_.events.back().error;
+    if (!detail::begins_to_tell(text) && !detail::is_bare_message(plain)) return text_goes_on_ = false;
     text.append("\n").append(plain);
-    text_goes_on_ = detail::begins_to_tell(text);
+    text_goes_on_ = detail::begins_to_tell(text) || detail::lacks_figures(text);
     return true;
+}
+
+void LogReader::take_message_below(const LogEvent& next) {
+    if (log_.events.empty() || log_.remarks.empty() || !ran_out_of_memory(classify_python(next.error).kind)) return;
+    LogEvent& pruned = log_.events.back();
+    const LogRemark& below = log_.remarks.back();
+    const bool is_only =
+        below.events_before == log_.events.size() && (log_.remarks.size() == 1 || (&below - 1)->events_before < log_.events.size());
+    constexpr std::size_t most_lines_below = 2;  // one of them may be empty
+    if (pruned.state != TrialState::pruned || !is_only || below.line > pruned.line + most_lines_below ||
+        !detail::is_bare_message(below.failure.message))
+        return;
+    pruned.error.append(pruned.error.empty() ? "" : "\n").append(below.failure.message);
+    log_.remarks.pop_back();
 }
 
 bool LogReader::goes_on_with_figures(std::string_view raw) {
