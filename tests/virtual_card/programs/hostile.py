@@ -53,6 +53,18 @@ def catches_out_of_memory():
         optimizer.step()
 
 
+def catches_and_gives_up():
+    import torch
+
+    model = torch.nn.Linear(100, 100).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    try:
+        model(torch.zeros(1 << 34, 100, device="cuda")).sum().backward()
+        optimizer.step()
+    except torch.OutOfMemoryError:
+        print("it does not fit")
+
+
 def asks_for_values():
     import torch
 

@@ -144,6 +144,7 @@ std::string ProgramEstimate::unknown_with(const std::vector<std::string>& not_mo
     }
     if (const auto used = static_cast<int>(end.processes.size()); used < process().ranks)
         return "only " + std::to_string(used) + " of its " + std::to_string(process().ranks) + " ranks used a card";
+    if (caught > 0 && process().steps == 0) return "it caught its out-of-memory, and made no optimizer step";
     return "";
 }
 
