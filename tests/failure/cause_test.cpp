@@ -197,6 +197,23 @@ TEST_CASE("memory that others hold is no cause where more was free than was aske
           OomCause::neighbour);
 }
 
+TEST_CASE(
+    "processes that are named with nothing leave open who holds the device, and the process's own figure counts where it is the larger") {
+    const std::string of_card =
+        "CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 39.39 GiB of which 300.00 MiB is free. ";
+    const std::string of_pytorch =
+        "Of the allocated memory 20.00 GiB is allocated by PyTorch, and 200.00 MiB is reserved by PyTorch but unallocated.";
+    const auto nobody =
+        hpo::diagnose_oom(failure(of_card + "Process 3811 has 0 bytes memory in use. Process 99 has 0 bytes memory in use. " + of_pytorch));
+    CHECK(nobody.cause == OomCause::unknown);
+    CHECK(nobody.evidence == "asked for 1.00 GiB; the message does not say who holds 18.90 GiB of 39.39 GiB");
+    const auto own = hpo::diagnose_oom(
+        failure(of_card + "Including non-PyTorch memory, this process has 39.00 GiB memory in use. Of the allocated memory 3.00 GiB is "
+                          "allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated."));
+    CHECK(own.cause == OomCause::capacity);
+    CHECK_THAT(own.evidence, Catch::Contains("on top of the 39.00 GiB that the process holds of 39.39 GiB"));
+}
+
 TEST_CASE("figures that do not say what the process itself holds prove no cause") {
     const auto theano = hpo::diagnose_oom(failure(
         "Error allocating 4194304 bytes of device memory (out of memory). Driver report 1048576 bytes free and 8388608 bytes total"));

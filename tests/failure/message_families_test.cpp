@@ -335,6 +335,12 @@ TEST_CASE("look-alikes belong to no family") {
           "W bfc_allocator.cc: Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB. The caller indicates that this is not a "
           "failure",
           "use gradient checkpointing to avoid running out of memory on the GPU",
+          "ValueError: batch 512 is too large; set chunk=64 to avoid CUDA out of memory",
+          "expandable segments reduce CUDA out of memory errors",
+          "RuntimeError: No valid triton configs. OutOfMemoryError: out of resource: shared memory, Required: 180224, Hardware limit: "
+          "101376",
+          "psycopg2.errors.OutOfMemory: out of shared memory",
+          "sqlite3.OperationalError: out of memory",
           "the exit code 1370 is not known",
           "returned 137 rows",
           "epoch 137, exit code 0",

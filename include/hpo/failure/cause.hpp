@@ -51,6 +51,7 @@ namespace detail {
 ///   If the failure has no figures, it is a neighbour if others held more than half of the device when the attempt began.
 /// - workspace: a library's temporary memory did not fit.
 /// - unknown: more was free than was asked for.
+/// - unknown: the message names processes, and what they hold does not add up to what is taken.
 /// - capacity: the process itself fills the device.
 /// - unknown.
 [[nodiscard]] OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& context = {});
@@ -120,6 +121,14 @@ struct OomFigures {
         f.others = std::max<std::int64_t>(gap - outside, 0);
     }
     return f;
+}
+
+/// Bytes of the device that a message names processes of, and gives to none, beside what a context takes. 0 if its figures add up.
+[[nodiscard]] inline std::int64_t bytes_of_nobody(const OomFigures& f) {
+    const MemoryReading& m = f.memory;
+    if (f.process || f.others.value_or(0) > 0 || m.neighbours.empty() || !m.capacity || !m.free) return 0;
+    const std::int64_t left = *m.capacity - *m.free - std::max(m.reserved.value_or(0), m.allocated.value_or(0));
+    return left > *m.capacity / 10 ? left : 0;
 }
 
 /// The line of a message that tells what happened, at most 160 bytes of it.
@@ -208,10 +217,14 @@ inline OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& conte
         return {OomCause::unknown,
                 asked + " while " + format_bytes(*m.free) + " were free; the message does not say why that was not enough"};
     }
-    const std::optional<std::int64_t> own = m.allocated ? m.allocated : f.process;
+    if (const std::int64_t unaccounted = detail::bytes_of_nobody(f); unaccounted > 0)
+        return {OomCause::unknown,
+                asked + "; the message does not say who holds " + format_bytes(unaccounted) + " of " + format_bytes(capacity)};
+    const bool is_mostly_outside = m.allocated && f.process && *f.process - *m.allocated > *m.allocated + capacity / 10;
+    const std::optional<std::int64_t> own = m.allocated && !is_mostly_outside ? m.allocated : f.process;
     if (has_figures && capacity > 0 && own) {
         return {OomCause::capacity, asked + " on top of the " + format_bytes(*own) + " that the process " +
-                                        (m.allocated ? "has in use" : "holds") + " of " + format_bytes(capacity) +
+                                        (m.allocated && !is_mostly_outside ? "has in use" : "holds") + " of " + format_bytes(capacity) +
                                         (m.free ? "; " + format_bytes(*m.free) + " were free" : "")};
     }
     if (f.requested)

@@ -61,7 +61,7 @@ MemoryWords memory_words(std::string_view line) {
          "caught",     "got",     "hit",      "ran",    "skipping",  "skip",     "skipped",   "config",       "configuration",
          "trainer",    "train",   "training", "batch",  "size",      "bs",       "run",       "again",        "still",
          "host",       "cpu",     "memory",   "utcnow", "returning", "penalty",  "pruning",   "pruned",       "jax",
-         "tensorflow", "xla",     "backend",  "mps",    "xpu",       "builtins", "reason"});
+         "tensorflow", "xla",     "backend",  "mps",    "xpu",       "builtins", "reason",    "nccl",         "failure"});
     static constexpr auto mentions = std::to_array<std::string_view>(
         {"if",     "would",    "could",    "might",      "may",      "should",     "when",     "whenever", "unless",  "case",
          "avoid",  "avoids",   "avoiding", "prevent",    "prevents", "preventing", "without",  "no",       "zero",    "never",
