@@ -170,6 +170,23 @@ TEST_CASE("the text with which a program pruned a trial belongs to that trial, a
     CHECK_FALSE(both.told.at(3).failure.requested_bytes);
 }
 
+TEST_CASE("a pruned trial's line without a time or parameters is its trial's if its place among the others leaves no doubt") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, hpo::TrialState::pruned, 20, 1.5),
+                                         ended(2, logged_complete, 30, 2.5)};
+    const auto complete = [](int number, const std::string& x) {
+        return "INFO:optuna.study:Trial " + std::to_string(number) + " finished with value: " + x + " and parameters: {'x': " + x +
+               "}. Best is trial 0 with value: 0.5.\n";
+    };
+    const std::string pruned = "INFO:optuna.study:Trial 1 pruned. " + figures + "\n";
+    const auto match = match_of(complete(0, "0.5") + pruned + complete(2, "2.5"), trials);
+    CHECK(match.unmatched.empty());
+    REQUIRE(match.told.contains(1));
+    CHECK(match.told.at(1).failure.kind == FailureKind::out_of_memory);
+    CHECK(match_of(pruned + complete(2, "2.5"), trials).told.empty());                                // one line alone is not enough
+    CHECK(match_of(complete(0, "0.5") + complete(2, "2.5") + pruned, trials).told.empty());           // out of its order
+    CHECK(match_of(complete(0, "0.5") + pruned + pruned + complete(2, "2.5"), trials).told.empty());  // of two runs
+}
+
 TEST_CASE("a log each line of which has the time of another program is read like the log itself") {
     std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20.3, 1.5),
                                    ended(2, logged_complete, 20.9, 2.5)};

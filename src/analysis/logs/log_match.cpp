@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -161,11 +162,33 @@ using ClockVotes = std::map<std::int64_t, std::size_t>;
     return found;
 }
 
+/// Gives events that show neither a time nor parameters their trial if their place in the log leaves no doubt: no other line has the
+/// number, and the lines around it, which are surely of the study, have numbers on either side. `possible` are trials of the same number
+/// and state.
+void keep_in_place(const ProgramLog& log, std::vector<EventTrial>& found, const std::vector<const Trial*>& possible) {
+    const std::vector<EventTrial> sure = found;
+    const auto is_sure = [](const EventTrial& event) { return event.trial != nullptr; };
+    if (std::ranges::count_if(sure, is_sure) < 2) return;
+    std::map<std::int64_t, std::size_t> times;
+    for (const LogEvent& event : log.events) ++times[event.trial];
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (found[i].trial || !possible[i] || times[possible[i]->number] > 1) continue;
+        const auto here = sure.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto after = std::find_if(here, sure.end(), is_sure);
+        const auto before = std::find_if(std::make_reverse_iterator(here), sure.rend(), is_sure);
+        const bool follows = before == sure.rend() || before->trial->number < possible[i]->number;
+        const bool precedes = after == sure.end() || after->trial->number > possible[i]->number;
+        if (follows && precedes) found[i].trial = possible[i];
+    }
+}
+
 /// Keeps the trials that ended at the time of the line by the log's clock. If an event shows no parameters, its time decides.
 void keep_timely(const ProgramLog& log, std::vector<EventTrial>& found, std::optional<std::int64_t> usual) {
     std::map<std::int64_t, std::size_t> first_of;
+    std::vector<const Trial*> in_place(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (!found[i].trial) continue;
+        if (!log.events[i].microseconds && !log.events[i].params) in_place[i] = found[i].trial;
         const auto& clock = found[i].clock;
         const bool by_time = clock && usual && clock->quarters == *usual;
         // Summer time may begin within a log. Then the parameters must agree.
@@ -187,6 +210,7 @@ void keep_timely(const ProgramLog& log, std::vector<EventTrial>& found, std::opt
             first->second = i;
         }
     }
+    keep_in_place(log, found, in_place);
 }
 
 /// True if a line of this time, by the store's clock, was written while the trial ran.
