@@ -154,6 +154,7 @@ HOSTILE = {
     "reads_its_input": "EOFError",
     "ends_early": {"fits": None, "steps": 0},
     "fails_on_the_card": {"fits": None, "error": "RuntimeError: labels out of range"},
+    "asserts_a_value": {"fits": None, "failed": None},  # its value is the card's own
     "catches_and_gives_up": {"fits": None, "caught_out_of_memory": 1, "steps": 0},
     "catches_out_of_memory": {**TRAINS, "adapts_to_card": True, "smallest_card": None},
     "asks_whether_torch_is_there": TRAINS,

@@ -53,6 +53,17 @@ def catches_out_of_memory():
         optimizer.step()
 
 
+def asserts_a_value():
+    import torch
+
+    model = torch.nn.Linear(10, 10).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    shares = torch.softmax(model(torch.zeros(32, 10, device="cuda")), 1)
+    assert abs(shares.sum().item() - 32) < 1e-2
+    shares.sum().backward()
+    optimizer.step()
+
+
 def catches_and_gives_up():
     import torch
 

@@ -2,6 +2,7 @@
 #include "tune/program/program_estimate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstddef>
@@ -112,10 +113,17 @@ bool ProgramEstimate::at_most() const {
     });
 }
 
+bool ProgramEstimate::fails_by_made_up_value() const {
+    static constexpr auto of_values =
+        std::to_array<std::string_view>({"AssertionError", "IndexError", "KeyError", "OverflowError", "ValueError", "ZeroDivisionError"});
+    const bool is_of_values = std::ranges::any_of(of_values, [this](std::string_view type) { return process().error.starts_with(type); });
+    return is_of_values && std::ranges::find(process().value_reads, process().error_line, &ValueRead::line) != process().value_reads.end();
+}
+
 std::string ProgramEstimate::failure() const {
     // What the card answers where it has no model is its own limit, and no fault of the program.
     if (process().error.find("error of the virtual card") != std::string::npos && !end.not_modelled.empty()) return "";
-    if (process().why != "end" || (end.status == 0 && process().error.empty()) || fails_line) return "";
+    if (process().why != "end" || (end.status == 0 && process().error.empty()) || fails_line || fails_by_made_up_value()) return "";
     return "the program failed" + (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
            (process().error_line.empty() ? "" : ", at " + process().error_line);
 }
@@ -135,6 +143,7 @@ std::string ProgramEstimate::unknown_with(const std::vector<std::string>& not_mo
     }
     if (fails_line) return "it ran out of memory at " + *fails_line;
     if (const std::string failed = failure(); !failed.empty()) return failed + (lacking.empty() ? "" : "; " + lacking);
+    if (fails_by_made_up_value()) return "a made-up value ended the program, at " + process().error_line + ": " + process().error;
     if (end.shares_card()) return "several of " + std::to_string(end.processes.size()) + " processes used the same card";
     if (process().why == "limit") return "the program was ended by --time-limit";
     if (!lacking.empty()) return lacking;

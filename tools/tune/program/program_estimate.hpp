@@ -55,6 +55,8 @@ struct ProgramEstimate {
     [[nodiscard]] bool at_most() const;
     /// The program failed, and not for memory: with which error, and at which line; empty: it did not.
     [[nodiscard]] std::string failure() const;
+    /// True if the program ended at a line that reads a value of the card, with an error that values cause.
+    [[nodiscard]] bool fails_by_made_up_value() const;
     /// The card's architecture is one for which the program's PyTorch has no kernels.
     [[nodiscard]] bool lacks_kernels() const;
     /// All that is not known is how much cuDNN takes for attention. The program fits if that is less than this; nullopt: more is not known.
