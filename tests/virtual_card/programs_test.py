@@ -204,7 +204,7 @@ def hostile(name):
             status == (7 if failed_itself else 1) and told is None and wanted in error and error.count("\n") == 1,
             f"{name}: one clear error ({status} {error[:200]!r})",
         )
-    seen = told and {key: re.sub(r":\d+ ", ":{line} ", told[key]) if key == "failed" else told[key] for key in wanted}
+    seen = told and {key: re.sub(r":\d+ ", ":{line} ", told[key]) if key == "failed" and told[key] else told[key] for key in wanted}
     return seen == wanted, f"{name}: {wanted} ({seen}, {error[:200]!r})"
 
 
