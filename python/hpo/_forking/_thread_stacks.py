@@ -7,6 +7,7 @@ Linux on x86-64 alone.
 
 from __future__ import annotations
 
+import functools
 import os
 import struct
 from typing import List, Tuple
@@ -26,23 +27,28 @@ def libraries_below_wait(task: str) -> List[str]:
             words = file.read().split()
         if len(words) < 3 or words[0] != str(_FUTEX) or os.uname().machine != "x86_64":
             return []
-        pointer = int(words[-2], 16)
-        mapped = _mapped()
-        end = next(last for first, last, _ in mapped if first <= pointer < last)
-        memory = os.open("/proc/self/mem", os.O_RDONLY)  # a stack that goes meanwhile is an error here, and no crash
-        try:
-            stack = os.pread(memory, min(end - pointer, _MOST), pointer)
-        finally:
-            os.close(memory)
+        return list(_libraries_on_stack(task, int(words[-2], 16)))
     except (OSError, ValueError, StopIteration):
         return []
+
+
+@functools.lru_cache(maxsize=1024)  # a thread that waits again at the same place has the same stack, and each fork asks
+def _libraries_on_stack(task: str, pointer: int) -> Tuple[str, ...]:
+    """The libraries on a thread's stack, which ends at this address. The thread's number only tells threads apart."""
+    mapped = _mapped()
+    end = next(last for first, last, _ in mapped if first <= pointer < last)
+    memory = os.open("/proc/self/mem", os.O_RDONLY)  # a stack that goes meanwhile is an error here, and no crash
+    try:
+        stack = os.pread(memory, min(end - pointer, _MOST), pointer)
+    finally:
+        os.close(memory)
     code = [(first, last, os.path.basename(name)) for first, last, name in mapped if name]
     found: List[str] = []
     for (word,) in struct.iter_unpack("<Q", stack[: len(stack) // 8 * 8]):
         name = next((name for first, last, name in code if first <= word < last), "")
         if name and name not in found and not name.startswith(_OF_THE_SYSTEM):
             found.append(name)
-    return found
+    return tuple(found)
 
 
 def _mapped() -> List[Tuple[int, int, str]]:
