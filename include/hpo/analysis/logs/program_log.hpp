@@ -89,9 +89,9 @@ private:
     /// Gives what was printed behind the line about a failed trial, up to its last line, to that trial.
     void close_failure(std::int64_t trial);
 
-    /// Takes a line that belongs to the text of the trial that was pruned last. Returns false if it does not.
     /// Gives the message of an allocator directly below a pruned trial to that trial, if the next trial tells its own out-of-memory.
     void take_message_below(const LogEvent& next);
+    /// Takes a line that belongs to the text of the trial that was pruned last. Returns false if it does not.
     bool goes_on_with_pruned(std::string_view raw);
 
     /// Takes a line with figures of the allocator's message before it. Returns false if it is none.
