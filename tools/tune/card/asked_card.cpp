@@ -48,9 +48,8 @@ std::vector<const KnownCard*> named_by(const std::string& text) {
     return of_other_size;
 }
 
-/// The card of a name. Of those that differ in their memory alone, the one with the least: what fits there fits on the others.
-const KnownCard* known(const std::string& name) {
-    const auto found = named_by(name);
+/// Of cards that differ in their memory alone, the one with the least: what fits there fits on the others. Null if there is none.
+const KnownCard* least(const std::vector<const KnownCard*>& found) {
     return found.empty() ? nullptr : *std::ranges::min_element(found, {}, &KnownCard::gibibytes);
 }
 
@@ -74,7 +73,9 @@ std::string AskedCard::text(const std::vector<std::string>& files) const {
 }
 
 AskedCard asked_card(const CardWords& words) {
-    const KnownCard* const named = words.is_size ? nullptr : known(words.card.empty() ? std::string{usual_card} : words.card);
+    const std::vector<const KnownCard*> found =
+        words.is_size ? std::vector<const KnownCard*>{} : named_by(words.card.empty() ? std::string{usual_card} : words.card);
+    const KnownCard* const named = least(found);
     if (named == nullptr && !words.is_size && !is_size_of_card(words.card)) {
         std::vector<std::string> names;
         for (const KnownCard& each : known_cards) names.emplace_back(each.name);
@@ -83,9 +84,9 @@ AskedCard asked_card(const CardWords& words) {
                                             (near.empty() ? "" : "; did you mean '" + std::string{near} + "'?") +
                                             "; known: " + join_names(names) + ", and any size, such as 24GiB"};
     }
-    const KnownCard* const like = named != nullptr ? named : known(std::string{usual_card});
+    const KnownCard* const like = named != nullptr ? named : least(named_by(std::string{usual_card}));
     std::vector<std::string> larger;
-    for (const KnownCard* const each : named == nullptr ? std::vector<const KnownCard*>{} : named_by(words.card)) {
+    for (const KnownCard* const each : found) {
         if (each != named) larger.emplace_back(each->name);
     }
     if (!larger.empty())
