@@ -239,9 +239,9 @@ int run_program(const StudyArguments& arguments, const RunOptions& options) {
                 front.leave_to_optuna("the program " + *why + ". Each attempt would have to start it again, because " + call->why_not);
                 continue;
             }
-            if (!call->store.empty()) own_stores.insert(call->store);
             is_another = studies.add(arguments, *call);
             if (is_another) keeps_study = !call->store.empty() || !call->copy_of.empty();
+            if (is_another && !call->store.empty()) own_stores.insert(call->store);
             call->store_note = store_note(arguments, *call);
             if (arguments.in_program) call->state_note.clear();  // the program sees what its objective changes
             study.emplace(arguments_of(arguments, *call), options, &front, *call);

@@ -13,6 +13,7 @@
 #include "hpo/base/error.hpp"
 #include "tune/optimize/optimize_call.hpp"
 #include "tune/optimize/program_failure.hpp"
+#include "tune/settings/fixed_parameters.hpp"
 #include "tune/study_run/interrupts.hpp"
 #include "tune/study_run/run_result.hpp"
 #include "tune/study_run/study_run.hpp"
@@ -109,9 +110,10 @@ void StudyRun::tell_unasked(const Trial& trial) {
     if (!info_.effective_batch_parameter.empty()) wanted.push_back(info_.effective_batch_parameter);
     for (const Param& param : trial.params) asked.push_back(param.name);
     for (const std::string& name : wanted) {
-        if (!trial.params.find(name))
-            note("parameter '" + name + "' of the command line: trial " + std::to_string(trial.number) +
-                 " did not ask for it; it asked for " + (asked.empty() ? "none" : join_names(asked)));
+        if (trial.params.find(name)) continue;
+        const bool is_of_script = !settings_.arguments().script_text && !is_fixed_by_option(settings_, name);
+        note("parameter '" + name + "' of the " + (is_of_script ? "script" : "command line") + ": trial " + std::to_string(trial.number) +
+             " did not ask for it; it asked for " + (asked.empty() ? "none" : join_names(asked)));
     }
 }
 
