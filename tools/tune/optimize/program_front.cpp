@@ -2,14 +2,9 @@
 #include "tune/optimize/program_front.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -36,22 +31,6 @@ using tools::Json;
 /// How long the program may go on with what it does between two trials once the run is to end.
 constexpr int seconds_after_interrupt = 5;
 constexpr int poll_milliseconds = 100;
-constexpr std::size_t longest_line = std::size_t{1} << 30U;
-
-worker::Descriptor listening_at(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    constexpr std::size_t most = sizeof address.sun_path - 32;  // the program adds to the path
-    if (path.size() > most)
-        throw Error{Errc::usage,
-                    "TMPDIR: the path " + path + " is too long for a socket; expected at most " + std::to_string(most) + " bytes"};
-    std::memcpy(address.sun_path, path.data(), path.size());
-    worker::Descriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(socket.get(), 64) != 0)
-        throw Error{Errc::usage, path + ": cannot listen for the program: " + std::strerror(errno)};
-    return socket;
-}
 
 /// PYTHONPATH for a program whose calls of optimize are taken over: the folders of the package `hpo` for Python, then `present`. Throws
 /// Error if the package is not there.
@@ -122,7 +101,7 @@ std::string own_place(const std::string& traceback) {
 }  // namespace
 
 ProgramFront::ProgramFront(const std::vector<std::string>& words, const Start& start)
-    : words_{words}, listener_{listening_at((folder_.path() / "front").string())} {
+    : words_{words}, connection_{folder_.path() / "front"} {
     worker::Environment environment = environment_of((folder_.path() / "front").string(), !start.in_program);
     if (start.is_look) worker::set_variable(environment, "HPO_LOOKING", "1");
     try {
@@ -145,9 +124,9 @@ std::optional<OptimizeCall> ProgramFront::next_call() {
             ++interrupts_passed_on_;
             program_->signal(SIGINT);
         }
-        if (connection_) {
-            const auto message = hear(poll_milliseconds);
-            if (!connection_) continue;
+        if (connection_.is_open()) {
+            const auto message = connection_.hear(poll_milliseconds);
+            if (!connection_.is_open()) continue;
             if (message && message->value("op", "") == "optimize") {
                 wants_stop_ = false;
                 runs_latest_call_ = true;
@@ -157,7 +136,7 @@ std::optional<OptimizeCall> ProgramFront::next_call() {
             continue;
         }
         if (program_->exit()) return std::nullopt;
-        accept();
+        connection_.accept(program_->handle(), poll_milliseconds);
     }
 }
 
@@ -171,14 +150,14 @@ int ProgramFront::wait() {
 void ProgramFront::end() {
     program_->signal(SIGKILL);
     (void)program_->wait();
-    disconnect();
+    connection_.close();
 }
 
 void ProgramFront::end_in_call() {
-    say({{"op", "leave"}});
+    connection_.say({{"op", "leave"}});
     if (!program_->wait(std::chrono::seconds{seconds_after_interrupt})) program_->signal(SIGKILL);
     (void)program_->wait();
-    disconnect();
+    connection_.close();
 }
 
 ProgramFront::ByOptuna ProgramFront::by_optuna() const {
@@ -191,11 +170,11 @@ ProgramFront::ByOptuna ProgramFront::by_optuna() const {
     return done;
 }
 
-void ProgramFront::refuse(const std::string& message) { say({{"op", "refused"}, {"message", message}}); }
+void ProgramFront::refuse(const std::string& message) { connection_.say({{"op", "refused"}, {"message", message}}); }
 
 void ProgramFront::leave_to_optuna(const std::string& why) {
     runs_latest_call_ = false;
-    say({{"op", "refused"}, {"message", why}, {"by_optuna", true}});
+    connection_.say({{"op", "refused"}, {"message", why}, {"by_optuna", true}});
 }
 
 std::optional<std::string> ProgramFront::why_not_again(const OptimizeCall& call) {
@@ -248,12 +227,12 @@ std::optional<std::string> ProgramFront::started_again(const OptimizeCall& call)
 
 void ProgramFront::opened(const OptimizeCall& call, const std::string& store, const std::string& study) {
     studies_.push_back({call.number, store, study});
-    say({{"op", "opened"}, {"store", store}, {"study", study}, {"wants_seen", true}});
+    connection_.say({{"op", "opened"}, {"store", store}, {"study", study}, {"wants_seen", true}});
     if (call.says_ready) (void)answer("ready", "the program's study");
 }
 
 std::map<std::string, double, std::less<>> ProgramFront::finished(const Trial& trial) {
-    say(ending_of(trial));
+    connection_.say(ending_of(trial));
     std::map<std::string, double, std::less<>> constraints;
     const auto seen = await("seen");  // a program that has gone has no callbacks any more
     if (!seen || !seen->contains("constraints")) return constraints;
@@ -265,12 +244,12 @@ std::map<std::string, double, std::less<>> ProgramFront::finished(const Trial& t
 
 void ProgramFront::ended(const std::string& why, const std::string& message) {
     if (why == "interrupted") ++interrupts_passed_on_;  // the program raises KeyboardInterrupt
-    say({{"op", "ended"}, {"why", why}, {"message", message}});
+    connection_.say({{"op", "ended"}, {"why", why}, {"message", message}});
 }
 
 bool ProgramFront::wants_stop() {
-    while (connection_ && !wants_stop_) {
-        const auto message = hear(0);
+    while (connection_.is_open() && !wants_stop_) {
+        const auto message = connection_.hear(0);
         if (!message) break;
         heed(*message);
     }
@@ -278,8 +257,8 @@ bool ProgramFront::wants_stop() {
 }
 
 std::optional<std::string> ProgramFront::gone() {
-    if (connection_) (void)wants_stop();
-    if (connection_) return std::nullopt;
+    if (connection_.is_open()) (void)wants_stop();
+    if (connection_.is_open()) return std::nullopt;
     const auto how = how_it_ended();
     return "the program closed its connection" + (how ? ": " + *how : std::string{});
 }
@@ -290,7 +269,7 @@ std::optional<std::string> ProgramFront::how_it_ended() {
 }
 
 ParamSet ProgramFront::proposed(std::int64_t trial, bool again) {
-    say({{"op", "begin"}, {"trial", trial}, {"again", again}});
+    connection_.say({{"op", "begin"}, {"trial", trial}, {"again", again}});
     const Json message = answer("proposed", "the program's sampler");
     ParamSet params;
     for (const auto& [name, told] : message.at("params").items()) {
@@ -303,14 +282,15 @@ ParamSet ProgramFront::proposed(std::int64_t trial, bool again) {
 }
 
 double ProgramFront::drawn(std::int64_t trial, const std::string& name, const Distribution& distribution) {
-    say({{"op", "draw"}, {"trial", trial}, {"name", name}, {"distribution", Json::parse(store::distribution_text(distribution))}});
+    connection_.say(
+        {{"op", "draw"}, {"trial", trial}, {"name", name}, {"distribution", Json::parse(store::distribution_text(distribution))}});
     const Json message = heard("drawn");
     if (message.contains("error")) throw NoSuggestion{message.at("error").get<std::string>()};
     return internal_of(name, distribution, message.at("value"));
 }
 
 bool ProgramFront::prunes(std::int64_t trial) {
-    say({{"op", "judge"}, {"trial", trial}});
+    connection_.say({{"op", "judge"}, {"trial", trial}});
     return answer("judged", "the program's pruner").at("prune") == true;
 }
 
@@ -348,36 +328,12 @@ std::vector<std::pair<std::string, std::string>> ProgramFront::variables_of_atte
     return variables;
 }
 
-void ProgramFront::say(const Json& message) {
-    const std::string line = tools::one_line_text(message) + "\n";
-    std::string_view rest = line;
-    while (connection_ && !rest.empty()) {
-        const ssize_t sent = ::send(connection_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) return disconnect();
-        rest.remove_prefix(static_cast<std::size_t>(sent));
-    }
-}
-
-std::optional<Json> ProgramFront::hear(int timeout_ms) {
-    turn_others_away();
-    RequestLines::Line line;
-    switch (lines_->next(line, timeout_ms)) {
-        case RequestLines::State::nothing_yet: return std::nullopt;
-        case RequestLines::State::end: disconnect(); return std::nullopt;
-        case RequestLines::State::line: break;
-    }
-    Json message = line.is_too_long ? Json{} : Json::parse(line.text, nullptr, false);
-    if (message.is_object()) return message;
-    throw Error{Errc::bad_value, "the program said what hpo cannot read: " + std::string{line.text.substr(0, 80)}};
-}
-
 std::optional<Json> ProgramFront::await(const char* op) {
     constexpr double seconds_until_told = 30;
     const Stopwatch waited;
     std::optional<Stopwatch> since_interrupt;
-    while (connection_) {
-        auto message = hear(poll_milliseconds);
+    while (connection_.is_open()) {
+        auto message = connection_.hear(poll_milliseconds);
         if (message && message->value("op", "") == op) return message;
         if (message) heed(*message);
         if (!has_told_wait_ && waited.seconds() > seconds_until_told) {
@@ -406,12 +362,12 @@ Json ProgramFront::answer(const char* op, const std::string& whose) {
 
 void ProgramFront::run_here(std::int64_t trial, const std::map<std::string, std::string>& environment) {
     said_.clear();
-    say({{"op", "run"}, {"trial", trial}, {"environment", environment}});
+    connection_.say({{"op", "run"}, {"trial", trial}, {"environment", environment}});
 }
 
 std::optional<Json> ProgramFront::next_said(int timeout_ms) {
-    if (said_.empty() && connection_) {
-        if (const auto message = hear(timeout_ms)) heed(*message);
+    if (said_.empty() && connection_.is_open()) {
+        if (const auto message = connection_.hear(timeout_ms)) heed(*message);
     }
     if (said_.empty()) return std::nullopt;
     Json said = std::move(said_.front());
@@ -419,36 +375,11 @@ std::optional<Json> ProgramFront::next_said(int timeout_ms) {
     return said;
 }
 
-void ProgramFront::answer_here(const Json& answer) { say({{"op", "answer"}, {"answer", answer}}); }
+void ProgramFront::answer_here(const Json& answer) { connection_.say({{"op", "answer"}, {"answer", answer}}); }
 
 void ProgramFront::heed(const Json& message) {
     if (message.value("op", "") == "said") said_.push_back(message);
     if (message.value("op", "") == "stop") wants_stop_ = true;
-}
-
-void ProgramFront::accept() {
-    std::array<pollfd, 2> watched{{{listener_.get(), POLLIN, 0}, {program_->handle(), POLLIN, 0}}};
-    ::poll(watched.data(), watched.size(), poll_milliseconds);
-    worker::Descriptor connection{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
-    if (!connection) return;
-    std::swap(connection_, connection);
-    lines_.emplace(connection_.get(), longest_line);
-}
-
-void ProgramFront::turn_others_away() {
-    for (;;) {
-        worker::Descriptor other{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
-        if (!other) return;
-        const std::string line = R"({"op": "refused", "busy": true, "message": "another process of the program runs its study with hpo"})"
-                                 "\n";
-        static_cast<void>(::send(other.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-        turned_away_.push_back(std::move(other));  // closed now, it would lose the answer
-    }
-}
-
-void ProgramFront::disconnect() {
-    connection_ = worker::Descriptor{};
-    lines_.reset();
 }
 
 Verdict ProgramPruner::judge(const PruneQuery& query) const {

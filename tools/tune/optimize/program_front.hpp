@@ -15,12 +15,11 @@
 #include "hpo/process/temporary_folder.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/sampler/concept.hpp"
-#include "hpo/worker/descriptor.hpp"
 #include "hpo/worker/environment.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 #include "support/json.hpp"
 #include "tune/optimize/optimize_call.hpp"
-#include "tune/serve/request_lines.hpp"
+#include "tune/optimize/program_connection.hpp"
 
 namespace hpo::tune {
 
@@ -108,9 +107,6 @@ public:
                                                                                          const std::string& study) const;
 
 private:
-    void say(const tools::Json& message);
-    /// Waits for the next message. Returns nullopt if the connection is closed, or after the time.
-    [[nodiscard]] std::optional<tools::Json> hear(int timeout_ms);
     /// Waits for a message of this kind. What the program says meanwhile is heeded. Returns nullopt if the program goes.
     /// A program that does not answer soon after an interruption is ended.
     [[nodiscard]] std::optional<tools::Json> await(const char* op);
@@ -119,16 +115,10 @@ private:
     /// The same for a message that may tell an error, which `whose` then begins. Throws Error for that, too.
     tools::Json answer(const char* op, const std::string& whose);
     void heed(const tools::Json& message);
-    void accept();
-    void disconnect();
-    /// Only one process of the program has its study run.
-    void turn_others_away();
 
     TemporaryFolder folder_{"hpo-tune"};
     std::vector<std::string> words_;  ///< of the program
-    worker::Descriptor listener_, connection_;
-    std::vector<worker::Descriptor> turned_away_;
-    std::optional<RequestLines> lines_;
+    ProgramConnection connection_;
     std::optional<worker::Process> program_;
     Stopwatch since_start_;         ///< of the program
     std::deque<tools::Json> said_;  ///< by a trial that runs in the program, and not heard yet
