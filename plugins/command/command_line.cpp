@@ -128,24 +128,40 @@ std::vector<std::string> names_in(const std::vector<std::string>& words) {
 }
 
 std::string missing_file(const std::vector<std::string>& words) {
-    const std::string interpreter = std::filesystem::path{words.front()}.filename().string();
+    auto word = words.begin();
+    const auto program = [&] { return word == words.end() ? std::string{} : std::filesystem::path{*word}.filename().string(); };
+    if (program() == "env") {
+        do ++word;
+        while (word != words.end() && !word->starts_with('-') && word->find('=') != std::string::npos);
+    }
+    const auto is_missing = [](const std::string& file) {
+        std::error_code unknown;
+        return file.find_first_of(" \t\n;") == std::string::npos && !std::filesystem::exists(file, unknown);
+    };
+    const auto names_file_of = [](const std::string& each, std::string_view extension) {
+        return !each.starts_with('-') && each.ends_with(extension);
+    };
+    const std::string interpreter = program();
+    if (interpreter == "torchrun" || interpreter == "deepspeed" || interpreter == "accelerate") {
+        const auto is_module = [](const std::string& each) { return each == "-m" || each == "--module"; };
+        const auto script = std::find_if(word, words.end(), [&](const std::string& each) { return names_file_of(each, ".py"); });
+        return script == words.end() || std::any_of(word, script, is_module) || !is_missing(*script) ? std::string{} : *script;
+    }
     static constexpr std::pair<std::string_view, std::string_view> known[] = {
         {"python", ".py"}, {"bash", ".sh"}, {"sh", ".sh"},     {"dash", ".sh"},  {"zsh", ".sh"}, {"perl", ".pl"},
         {"ruby", ".rb"},   {"node", ".js"}, {"Rscript", ".R"}, {"julia", ".jl"}, {"lua", ".lua"}};
     for (const auto& [name, extension] : known) {
         const std::string_view rest = std::string_view{interpreter}.substr(std::min(name.size(), interpreter.size()));
         if (!interpreter.starts_with(name) || rest.find_first_not_of("0123456789.") != std::string_view::npos) continue;
-        for (std::size_t i = 1; i < words.size(); ++i) {
-            const bool is_option = words[i].starts_with('-');
+        while (++word != words.end()) {
+            const bool is_option = word->starts_with('-');
             // Behind -c, -lc, -e or -m stands code or a module, and - is the standard input.
-            const bool names_no_file = words[i] == "-" || words[i] == "--" ||
-                                       (is_option && !words[i].starts_with("--") && words[i].find_first_of("cem") != std::string::npos);
+            const bool names_no_file =
+                *word == "-" || *word == "--" || (is_option && !word->starts_with("--") && word->find_first_of("cem") != std::string::npos);
             if (names_no_file) return {};
-            if (is_option) continue;
-            std::error_code unknown;
-            const bool may_be_file = words[i].find_first_of(" \t\n;") == std::string::npos;
-            return may_be_file && words[i].ends_with(extension) && !std::filesystem::exists(words[i], unknown) ? words[i] : std::string{};
+            if (!is_option) return names_file_of(*word, extension) && is_missing(*word) ? *word : std::string{};
         }
+        return {};
     }
     return {};
 }

@@ -29,7 +29,8 @@ using Placeholders = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] std::vector<std::string> names_in(const std::vector<std::string>& words);
 
 /// The file that an interpreter of these words would run, if it is not there; else an empty text. Known are Python, shells, Perl, Ruby, R,
-/// Julia, Node and Lua, and a file that stands behind options of one word.
+/// Julia, Node and Lua, and a file that stands behind options of one word. Known are also torchrun, accelerate and deepspeed, which start
+/// the first file of Python among their words, and `env NAME=VALUE` before any of them.
 [[nodiscard]] std::string missing_file(const std::vector<std::string>& words);
 
 }  // namespace hpo::command

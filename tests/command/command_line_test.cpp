@@ -14,6 +14,9 @@ TEST_CASE("a file that an interpreter is to run is missed only where it is known
     CHECK(missing({"python3", "nosuch.py", "--lr", "1"}) == "nosuch.py");
     CHECK(missing({"/usr/bin/python3.11", "-u", "a/nosuch.py"}) == "a/nosuch.py");
     CHECK(missing({"bash", "nosuch.sh"}) == "nosuch.sh");
+    CHECK(missing({"env", "python3", "nosuch.py"}) == "nosuch.py");
+    CHECK(missing({"/usr/bin/env", "A=1", "B=", "torchrun", "--nproc_per_node", "2", "nosuch.py", "other.py"}) == "nosuch.py");
+    CHECK(missing({"accelerate", "launch", "--config_file=a.yaml", "nosuch.py"}) == "nosuch.py");
     for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"python3", "-m", "package.nosuch.py"},
                                                                                        {"python3", "-c", "nosuch.py"},
                                                                                        {"python3", "-W", "ignore", "nosuch.py"},
@@ -23,7 +26,12 @@ TEST_CASE("a file that an interpreter is to run is missed only where it is known
                                                                                        {"bash", "-ec", "run.sh"},
                                                                                        {"perl", "-ne", "a.pl"},
                                                                                        {"python3", "-", "nosuch.py"},
-                                                                                       {"env", "python3", "nosuch.py"},
+                                                                                       {"env"},
+                                                                                       {"env", "A=1"},
+                                                                                       {"env", "-u", "A", "python3", "nosuch.py"},
+                                                                                       {"torchrun", "--nnodes", "2", "-m", "train", "a.py"},
+                                                                                       {"torchrun"},
+                                                                                       {"echo", "A=1", "python3", "nosuch.py"},
                                                                                        {"shuf", "nosuch.sh"}})
         CHECK(missing(words).empty());
 }
