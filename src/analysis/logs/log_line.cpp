@@ -16,6 +16,7 @@
 
 #include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/logs/memory_words.hpp"
+#include "hpo/analysis/logs/log_time.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/message_families.hpp"
 #include "hpo/failure/python_error.hpp"
@@ -35,57 +36,6 @@ std::string without_escapes(std::string_view line) {
         }
     }
     return plain;
-}
-
-/// The first time in a line at `from` or behind it. `from` becomes the place behind it.
-[[nodiscard]] std::optional<LogTime> next_log_time(std::string_view line, std::size_t& from) {
-    constexpr std::string_view shape = "dddd-dd-dd dd:dd:dd";
-    for (std::size_t at = from; at + shape.size() <= line.size() && at < 200; ++at) {
-        bool fits = true;
-        for (std::size_t i = 0; fits && i < shape.size(); ++i) {
-            const char c = line[at + i];
-            fits = shape[i] == 'd' ? c >= '0' && c <= '9' : shape[i] == ' ' ? c == ' ' || c == 'T' : c == shape[i];
-        }
-        if (!fits) continue;
-        const auto number = [&](std::size_t begin, std::size_t count) {
-            std::int64_t value = 0;
-            for (std::size_t i = 0; i < count; ++i) value = value * 10 + (line[at + begin + i] - '0');
-            return value;
-        };
-        // Days since the epoch: Hinnant, "chrono-compatible low-level date algorithms", 2013.
-        const std::int64_t month = number(5, 2);
-        const std::int64_t day = number(8, 2);
-        if (month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
-        const std::int64_t year = number(0, 4) - (month <= 2 ? 1 : 0);
-        const std::int64_t era = year / 400;
-        const std::int64_t of_era = year - era * 400;
-        const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-        const std::int64_t days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719468;
-        std::int64_t micros = ((days * 24 + number(11, 2)) * 60 + number(14, 2)) * 60 + number(17, 2);
-        micros *= 1'000'000;
-        from = at + shape.size();
-        std::int64_t precision = 1'000'000;
-        if (from < line.size() && (line[from] == ',' || line[from] == '.')) {
-            for (std::size_t i = from + 1; i < line.size() && line[i] >= '0' && line[i] <= '9' && precision > 1; ++i) {
-                precision /= 10;
-                micros += (line[i] - '0') * precision;
-            }
-        }
-        return LogTime{.microseconds = micros, .precision = precision};
-    }
-    return std::nullopt;
-}
-
-std::optional<LogTime> log_time(std::string_view line) {
-    std::size_t from = 0;
-    return next_log_time(line, from);
-}
-
-std::optional<LogTime> last_log_time(std::string_view line) {
-    std::optional<LogTime> last;
-    std::size_t from = 0;
-    for (auto time = next_log_time(line, from); time; time = next_log_time(line, from)) last = time;
-    return last;
 }
 
 std::optional<std::string_view> without_stamp(std::string_view line, std::string_view stamp) {

@@ -32,17 +32,6 @@ namespace hpo::analysis::detail {
 /// The line without terminal escape sequences.
 [[nodiscard]] std::string without_escapes(std::string_view line);
 
-/// A time that a line shows.
-struct LogTime {
-    std::int64_t microseconds = 0;  ///< since the epoch, read as UTC
-    std::int64_t precision = 1;     ///< microseconds: a whole second where no part of one is shown
-};
-
-/// The first time in a line, "2026-01-31 12:00:00,123" with space or T.
-[[nodiscard]] std::optional<LogTime> log_time(std::string_view line);
-/// The last one.
-[[nodiscard]] std::optional<LogTime> last_log_time(std::string_view line);
-
 /// What stands before a line of the program itself if another program wrote its output: "2026-01-31T12:00:00+0000 gpu7 python[991]: ". A
 /// line of the same shape has other digits. Returns nullopt if `line` does not begin so.
 [[nodiscard]] std::optional<std::string_view> without_stamp(std::string_view line, std::string_view stamp);

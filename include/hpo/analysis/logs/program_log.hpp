@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/analysis/logs/log_line.hpp"
+#include "hpo/analysis/logs/log_time.hpp"
 #include "hpo/analysis/logs/shown_params.hpp"
 
 namespace hpo::analysis {
