@@ -76,6 +76,22 @@ def catches_and_gives_up():
         print("it does not fit")
 
 
+def catches_another_error():
+    import torch
+
+    model = torch.nn.Linear(100, 100).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        try:
+            loss = model(torch.zeros(10, 100, device="cuda")).sum()
+            if loss.item() > 0.5:
+                raise ValueError("a loss is bad")
+            loss.backward()
+            optimizer.step()
+        except ValueError as error:
+            print("left out:", error)
+
+
 def asks_for_values():
     import torch
 

@@ -58,6 +58,7 @@ def classes():
         assert int(table.sum()) == 64
         assert torch.equal(labels, labels.clone()) and not torch.equal(labels, labels + 1)
         assert (labels >= 0).all() and not (labels > CLASSES - 1).any()
+        assert torch.zeros(said.max().item() + 1, device="cuda").shape == (CLASSES,)
         top = scores.topk(3, 1)[1]
         assert top.shape == (64, 3) and all(len(set(row)) == 3 for row in top.tolist())
 
@@ -260,6 +261,10 @@ def logs():
         assert sum(history) / len(history) > 0 and type(loss) == float and isinstance(-loss, float)
         assert json.loads(json.dumps({"loss": loss})) == {"loss": loss} and copy.deepcopy(loss) == loss
         assert type(pickle.loads(pickle.dumps(loss))) is float and type(float(scores.mean())) is float
+        right = (scores.argmax(1).float() > scores.mean(1)).sum().item()
+        assert type(right) == int and type(right / 64) == float and f"{right:d} {sum([right, 1]) / 64:.2f} {round(right)}"
+        assert json.loads(json.dumps([right, -right % 3])) == [right, -right % 3] and type(pickle.loads(pickle.dumps(right))) is int
+        assert scores[right].shape == (CLASSES,) and list(range(9))[right] == right and torch.full((3,), right).shape == (3,)
         assert torch.tensor([loss, 1.0]).shape == (2,) and (loss * scores).shape == scores.shape
         file = io.BytesIO()
         torch.save({"loss": loss}, file)
@@ -280,6 +285,10 @@ SIZES = {
     "back": lambda score: int(torch.tensor([score.item(), 2.0]).cuda().max().item()),
     "range": lambda score: len(torch.arange(0, score.item() * 10)),
     "mean_of_guesses": lambda score: int(4 - (score > 0.5).float().mean().item()),
+    "counted": lambda score: (score > 0.5).sum().item() * 2 + 1,
+    "part": lambda score: len(torch.zeros(9, device="cuda")[: (score > 0.5).sum().item()]),
+    "expanded": lambda score: len(torch.zeros(1, device="cuda").expand((score[None] > 0.5).long().cpu().tolist()[0])),
+    "mask_on_host": lambda score: len(torch.zeros(9, device="cuda")[(torch.zeros(9, device="cuda") + score).cpu() > 0.5]),
     "added": lambda score: math.trunc(torch.zeros(1).add_(score.cpu()).item() + 1),
 }
 

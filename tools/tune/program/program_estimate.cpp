@@ -153,7 +153,8 @@ std::string ProgramEstimate::unknown_with(const std::vector<std::string>& not_mo
     }
     if (const auto used = static_cast<int>(end.processes.size()); used < process().ranks)
         return "only " + std::to_string(used) + " of its " + std::to_string(process().ranks) + " ranks used a card";
-    if (caught > 0 && process().steps == 0) return "it caught its out-of-memory, and made no optimizer step";
+    if (process().steps == 0 && caught > 0) return "it caught its out-of-memory, and made no optimizer step";
+    if (process().steps == 0 && process().optimizers > 0) return "it ended without a step of its optimizer; it may have caught an error";
     return "";
 }
 

@@ -94,7 +94,7 @@ std::string made_up_text(const ProgramEstimate& estimate) {
     if (reads.empty()) return "";
     std::ranges::stable_sort(reads, std::ranges::greater{}, &ValueRead::whole_number);
     std::string text = "made-up values are read at " + reads.front().line;
-    if (reads.front().whole_number) text += ", a whole number. If it is a size, the program takes more";
+    if (reads.front().whole_number) text += ", a whole number. If it becomes a size, the figures are others";
     else text += ". If a size depends on them, it is not predicted";
     if (reads.size() > 1) text += ". " + tools::counted(reads.size() - 1, "other line") + " read some, too (--json)";
     return text;

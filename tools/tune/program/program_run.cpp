@@ -140,6 +140,7 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
         process.complete = std::filesystem::exists(process.snapshot);
         process.why = told.value("why", "");
         process.steps = told.value("steps", 0);
+        process.optimizers = told.value("optimizers", 0);
         process.ranks = told.value("ranks", 1);
         process.error = told.value("error", "");
         process.error_line = told.value("error_line", "");

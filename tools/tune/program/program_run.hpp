@@ -46,6 +46,7 @@ struct RecordedProcess {
     bool complete = false;  ///< the snapshot is there. Otherwise the process was ended before it was written
     std::string why;        ///< steps: all of them were made; end: the program ended; limit: it was ended
     int steps = 0;
+    int optimizers = 0;                      ///< that it made of parameters on a card
     int ranks = 1;                           ///< processes that train together, as torchrun tells each
     std::string error;                       ///< the exception that ended it; empty: none
     std::string error_line;                  ///< of the program, where it left PyTorch; empty: none

@@ -16,7 +16,7 @@ import threading
 
 from . import lines
 from .initial_values import LARGE
-from .made_up_numbers import MadeUpNumber
+from .made_up_numbers import MadeUpNumber, MadeUpWhole
 
 SURE, EVEN, GUESS = range(3)  # how well values are known: as on a real card; as if choices were even; made up. The worst of several counts
 MOST_ELEMENTS = 1 << 20  # of a tensor whose values are kept
@@ -49,6 +49,9 @@ CHOSEN = {"multinomial", "randint", "randperm"}  # not the same twice, so never 
 SUPPOSED = MADE | MADE_LIKE | COPIED | CHOSEN | set(QUESTIONS) | set(COMPARED) | AND | OR | WITH_INDICES | {
     "argmax", "argmin", "argsort", "bucketize", "searchsorted", "where"}
 METHODS = {"split", "chunk"}  # of tensors
+MADE_EMPTY = {"empty", "rand", "randn", "new_empty", "resize_", "unfold"}  # of no known values
+SIZED = MADE | MADE_LIKE | METHODS | MADE_EMPTY | set("expand broadcast_to repeat tile narrow topk repeat_interleave pad randperm".split())
+SIZED -= {"tensor", "as_tensor", "new_tensor", "zeros_like", "ones_like", "full_like"}  # their numbers are values
 CHANGED = set(
     "fill_ zero_ copy_ add_ sub_ mul_ div_ clamp_ masked_fill_ masked_scatter_ index_fill_ index_copy_ index_add_ index_put_ scatter_ "
     "scatter_add_ logical_and_ logical_or_ logical_not_ bitwise_and_ bitwise_or_ __setitem__ __iadd__ __isub__ __imul__ __itruediv__ __iand__ __ior__ __ixor__".split()
@@ -145,10 +148,10 @@ class KnownValues:
         if isinstance(value, (list, tuple)):
             return any(map(self.is_made_up, value))
         version = getattr(value, MADE_UP, None)
-        return isinstance(value, MadeUpNumber) or (version is not None and version == self._version(value))
+        return isinstance(value, (MadeUpNumber, MadeUpWhole)) or (version is not None and version == self._version(value))
 
     def mark_made_up(self, tensor):
-        if not tensor.is_cuda and tensor.is_floating_point():
+        if not tensor.is_cuda:
             setattr(tensor, MADE_UP, self._version(tensor))
         known = self.of(tensor) if tensor.is_cuda else None
         if known is not None:
@@ -507,6 +510,19 @@ def watch(torch, known, around):
 
         return made
 
+    def sized(name):
+        before = around[name]
+
+        def made(function):
+            def ask(*arguments, **options):
+                if not known.rests():
+                    before(arguments, options)
+                return function(*arguments, **options)
+
+            return ask
+
+        return made
+
     def changed(name):
         before = around["copy_" if name == "copy_" else "changed"]
 
@@ -554,6 +570,9 @@ def watch(torch, known, around):
     importlib.import_module("torch.utils._device")._device_constructors()
     for name in METHODS:
         replace(torch, torch.Tensor, name, pure(name))
+    for name in MADE_EMPTY:
+        for owner in (torch, torch.Tensor):
+            replace(torch, owner, name, sized(name))
     for name in PURE | CHOSEN:
         for owner in (torch, torch.Tensor, torch.nn.functional):
             if owner is not torch.nn.functional or name in ("one_hot", "pad"):

@@ -53,6 +53,7 @@ class Recording:
         self.steps = {}  # of each optimizer that has something on the card
         self.step_times = []  # of each step, in microseconds since 1970
         self.optimizers = weakref.WeakSet()
+        self.made_optimizers = 0  # with something on the card
         self.lock = threading.Lock()
         self.error = ""
         self.line = ""  # of the program, where the error left PyTorch
@@ -70,6 +71,7 @@ class Recording:
         def make(optimizer, *arguments, **options):
             made(optimizer, *arguments, **options)
             self.optimizers.add(optimizer)
+            self.made_optimizers += _on_card(optimizer)
 
         module.Optimizer.__init__ = make
         _end_with_parent()
@@ -134,6 +136,7 @@ class Recording:
         told = {
             "why": why,
             "steps": min(self.steps.values(), default=0),
+            "optimizers": self.made_optimizers,
             "step_times_us": self.step_times,
             "error": self.error,
             "ranks": int(os.environ.get("WORLD_SIZE") or 1) if (os.environ.get("WORLD_SIZE") or "1").isdigit() else 1,

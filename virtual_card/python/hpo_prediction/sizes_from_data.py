@@ -55,6 +55,10 @@ class SizesFromData:
         """The program made a whole number of a made-up value, or PyTorch takes such a value for a size."""
         self._note(MADE_UP)
 
+    def note_spread(self):
+        """What was counted as if choices were spread evenly is taken for a size."""
+        self._note(SPREAD)
+
     def _known_size(self, tensor):
         """The values of a tensor if a size may be taken of them; else None. Notes on what they rest."""
         known = self._known.of(tensor)

@@ -11,8 +11,8 @@ import os
 import threading
 
 from . import lines
-from .known_values import COPIED, EVEN, FALL, GUESS, SURE, replace, watch
-from .made_up_numbers import MadeUpNumber
+from .known_values import COPIED, EVEN, FALL, GUESS, SIZED, SURE, replace, watch
+from .made_up_numbers import MadeUpNumber, MadeUpWhole, made_up, size_note
 
 LARGEST_NUMBER = 8  # bytes
 READS = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
@@ -72,10 +72,10 @@ class Answers:
         return self.made_up_numbers(value) if name in ("item", "tolist") else value
 
     def made_up_numbers(self, value):
-        """`value`, a number or a list of such, with MadeUpNumber for float."""
+        """`value`, a number or a list of such, as numbers that tell that they are made up."""
         if isinstance(value, list):
             return [self.made_up_numbers(each) for each in value]
-        return MadeUpNumber(value, self.sizes.note_made_up) if isinstance(value, float) else value
+        return made_up(value, self.sizes.note_made_up)
 
     def number(self, tensor, name, function, *arguments):
         """The answer to item() and its like."""
@@ -84,12 +84,15 @@ class Answers:
         if known is not None and known.level == SURE:
             return value
         is_scalers = lines.calls_from(self.scaler)  # "how many were infinite?": none
-        whole_number = isinstance(value, int) and not isinstance(value, bool) and not is_scalers
-        times = self.asked.note(lines.calling(self.library), whole_number)
+        is_whole = isinstance(value, int) and not isinstance(value, bool) and not is_scalers
+        times = self.asked.note(lines.calling(self.library), is_whole and name != "item")  # a MadeUpWhole tells when it becomes a size
         if known is None and not is_scalers:
             value = type(value)(1 if isinstance(value, int) else FALL**times)
-        even = known is not None and known.level == EVEN
-        return value if even or is_scalers else self.made_up(tensor, name, value)
+        if is_scalers:
+            return value
+        if known is not None and known.level == EVEN:
+            return made_up(value, self.sizes.note_spread) if is_whole and name == "item" else value
+        return self.made_up(tensor, name, value)
 
     def on_read(self, size):
         """Called by the virtual card for each copy to the host."""
@@ -133,7 +136,26 @@ class Answers:
 
     def around_range(self, arguments, options):
         """torch.arange: its length follows from its numbers."""
-        if any(isinstance(each, MadeUpNumber) for each in (*arguments, *options.values())):
+        number = next((each for each in (*arguments, *options.values()) if isinstance(each, (MadeUpNumber, MadeUpWhole))), None)
+        if number is not None:
+            number.note()
+
+    def around_sized(self, arguments, options):
+        """The result is as large as the arguments say."""
+        note = size_note((*arguments, *options.values()))
+        if note is not None:
+            note()
+
+    def around_filled(self, arguments, options):
+        """torch.full and its like, and torch.randint: the size is a tuple, beside numbers that are none."""
+        self.around_sized([each for each in (*arguments, *options.values()) if isinstance(each, (list, tuple))], {})
+
+    def around_part(self, arguments, options):
+        """x[...]: slices say how much is taken, and masks do. Whole numbers only say which."""
+        chosen = arguments[1] if len(arguments) > 1 else None
+        parts = [each for each in (chosen if isinstance(chosen, tuple) else [chosen]) if not isinstance(each, int)]
+        self.around_sized([each for each in parts if isinstance(each, slice)], {})
+        if self.known.on_card(arguments[0]) and any(isinstance(each, self.torch.Tensor) and self.known.is_made_up(each) for each in parts):
             self.sizes.note_made_up()
 
     def around_bincount(self, arguments, options):
@@ -173,7 +195,8 @@ def answer(torch, asked, sizes, known):
     tensors = torch.Tensor
     around = {name: answers.around_copy for name in COPIED | {"tensor", "as_tensor", "copy_"}}
     around["changed"] = answers.around_change
-    around.update(arange=answers.around_range, bincount=answers.around_bincount, one_hot=answers.around_one_hot, masked_select=answers.around_mask)
+    around.update(dict.fromkeys(SIZED, answers.around_sized), full=answers.around_filled, new_full=answers.around_filled)
+    around.update(randint=answers.around_filled, __getitem__=answers.around_part, arange=answers.around_range, bincount=answers.around_bincount, one_hot=answers.around_one_hot, masked_select=answers.around_mask)
     watch(torch, known, around)
 
     def read(name, function):
