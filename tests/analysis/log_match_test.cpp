@@ -416,6 +416,35 @@ TEST_CASE("lines of another study or run are said and not used") {
               .told.empty());
 }
 
+TEST_CASE("a log without parameters of another study that ran at the same time is not used") {
+    constexpr auto end_line =
+        "[I 2026-01-31 12:00:0%d,100] Trial %d failed because of the following error: RuntimeError('CUDA out of memory')\n";
+    const auto line = [&](int number, int second) {
+        char text[200];
+        std::snprintf(text, sizeof text, end_line, second, number);
+        return std::string{text};
+    };
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 8; ++i) trials.push_back(ended(i, i % 2 == 0 ? logged_fail : logged_complete, i, 0.5));
+    std::string own;
+    std::string foreign;  // each of its trials failed
+    for (int i = 0; i < 8; ++i) {
+        foreign += line(i, i);
+        if (i % 2 == 0) own += line(i, i);
+    }
+    const LogMatch matched = match_of(own, trials);
+    CHECK(matched.matched_events == 4);
+    CHECK(matched.told.size() == 4);
+    const LogMatch other = match_of(foreign, trials);
+    CHECK(other.matched_events == 0);
+    CHECK(other.told.empty());
+    // Lines from before and after the study say nothing about it.
+    std::string appended;
+    for (int i = 0; i < 8; ++i)
+        appended += "[I 2026-01-31 11:00:00,000] Trial " + std::to_string(i) + " failed because of the following error: E()\n";
+    CHECK(match_of(appended + own, trials).matched_events == 4);
+}
+
 TEST_CASE("what was printed without a number belongs to the one trial that ran then, or to none") {
     std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, hpo::TrialState::pruned, 20, 1.5),
                                    ended(2, logged_complete, 30, 2.5)};

@@ -182,8 +182,31 @@ void keep_in_place(const ProgramLog& log, std::vector<EventTrial>& found, const 
     }
 }
 
+/// Leaves out what fits by number, state and time alone where lines of the study's time do not fit about as often. Such a log is of another
+/// study that ran at that time.
+void leave_out_chance(const ProgramLog& log, std::vector<EventTrial>& found, std::span<const Trial> trials, std::int64_t usual) {
+    std::int64_t begin = INT64_MAX;
+    std::int64_t end = INT64_MIN;
+    for (const Trial& trial : trials) {
+        if (trial.started) begin = std::min(begin, trial.started->microseconds);
+        if (trial.completed) end = std::max(end, trial.completed->microseconds + late_line);
+    }
+    std::size_t by_time_alone = 0;
+    std::size_t others = 0;
+    for (auto&& [event, match] : ranges::views::zip(log.events, found)) {
+        if (!event.microseconds || (match.trial && match.params_agree)) continue;
+        const std::int64_t time = *event.microseconds - usual * quarter_hour;
+        if (match.trial) ++by_time_alone;
+        else if (time >= begin && time <= end) ++others;
+    }
+    if (2 * others <= by_time_alone) return;
+    for (EventTrial& match : found) {
+        if (match.trial && match.clock && !match.params_agree) match.trial = nullptr;
+    }
+}
+
 /// Keeps the trials that ended at the time of the line by the log's clock. If an event shows no parameters, its time decides.
-void keep_timely(const ProgramLog& log, std::vector<EventTrial>& found, std::optional<std::int64_t> usual) {
+void keep_timely(const ProgramLog& log, std::vector<EventTrial>& found, std::span<const Trial> trials, std::optional<std::int64_t> usual) {
     std::map<std::int64_t, std::size_t> first_of;
     std::vector<const Trial*> in_place(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -210,6 +233,7 @@ void keep_timely(const ProgramLog& log, std::vector<EventTrial>& found, std::opt
             first->second = i;
         }
     }
+    if (usual) leave_out_chance(log, found, trials, *usual);
     keep_in_place(log, found, in_place);
 }
 
@@ -273,7 +297,7 @@ struct LogTrials {
     lines.events = possible_trials(log, trials, votes);
     const ShownLines shown = trials_shown(log, trials, votes);
     lines.usual = usual_clock(votes);
-    keep_timely(log, lines.events, lines.usual);
+    keep_timely(log, lines.events, trials, lines.usual);
     lines.shown = trials_of_shown(log, shown, lines.usual);
     lines.in_turn = ran_in_turn(lines.shown);
     return lines;
