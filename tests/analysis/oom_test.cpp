@@ -713,6 +713,38 @@ TEST_CASE("less is no advice for a trial that failed although a larger one ran")
     CHECK_FALSE(report.cases[0].change);
 }
 
+TEST_CASE("a number whose name says nothing is no remedy where a trial ran with as much of everything beyond it") {
+    const auto study = [](double last_x) {
+        const std::vector<std::pair<double, int>> params{{0.417022, 8}, {0.396767, 32}, {0.417305, 8}, {0.800745, 8}, {last_x, 32}};
+        std::vector<hpo::Trial> trials(params.size());
+        for (std::size_t i = 0; i < trials.size(); ++i) {
+            hpo::Trial& trial = trials[i];
+            trial.number = static_cast<std::int64_t>(i);
+            trial.started = hpo::Time{trial.number * 20'000'000};
+            trial.completed = hpo::Time{trial.started->microseconds + 5'000'000};
+            trial.params.set("x", hpo::FloatDistribution{0, 1, false, {}}, params[i].first);
+            trial.params.set("batch", hpo::CategoricalDistribution{{hpo::Value{std::int64_t{8}}, hpo::Value{std::int64_t{32}}}},
+                             params[i].second == 8 ? 0 : 1);
+            trial.state = hpo::TrialState::complete;
+            trial.values = {0.5};
+        }
+        for (const std::size_t failed : {std::size_t{2}, std::size_t{3}}) {
+            trials[failed].state = hpo::TrialState::fail;
+            trials[failed].user_attributes["error_message"] = hpo::json_quote(
+                "CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.10 GiB is free. Of the "
+                "allocated memory 21.90 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.");
+        }
+        return trials;
+    };
+    for (const auto& entry : hpo::analysis::oom_report(study(0.988861), {}).cases) {
+        INFO((entry.change ? entry.change->what : std::string{}));
+        CHECK_FALSE(entry.change);
+    }
+    const auto open = hpo::analysis::oom_report(study(0.1), {});  // nothing ran beyond the failures
+    REQUIRE(open.cases.size() == 2);
+    CHECK(open.cases[0].change);
+}
+
 TEST_CASE("a trial that failed without a word has no kind of failure") {
     std::vector<hpo::Trial> trials{program_trial(0, 256, true)};
     trials[0].attempts[0].failure = hpo::classify_text({.type = {}, .message = {}});

@@ -235,6 +235,16 @@ TEST_CASE("the evidence quotes the line that tells, and not the first line of a 
     CHECK(workspace.evidence == "a library's temporary did not fit: cuDNN error: CUDNN_STATUS_ALLOC_FAILED");
 }
 
+TEST_CASE("processes that together hold more than there is leave open who holds the rest") {
+    const auto more = hpo::diagnose_oom(failure(
+        "CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which 500.00 MiB is free. Process 11 "
+        "has 15.00 GiB memory in use. Process 12 has 19.50 GiB memory in use. Of the allocated memory 19.00 GiB is allocated by PyTorch, "
+        "and "
+        "90.00 MiB is reserved by PyTorch but unallocated."));
+    CHECK(more.cause == OomCause::unknown);
+    CHECK(more.evidence == "asked for 1.00 GiB; the message does not say who holds 3.66 GiB of 23.65 GiB");
+}
+
 TEST_CASE("figures that do not add up are no neighbour") {
     const std::string begin = "CUDA out of memory. Tried to allocate 3.68 GiB. GPU 0 has a total capacity of 21.98 GiB of which ";
     const std::string own =

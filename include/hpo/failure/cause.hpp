@@ -126,8 +126,9 @@ struct OomFigures {
 /// Bytes of the device that a message names processes of, and gives to none, beside what a context takes. 0 if its figures add up.
 [[nodiscard]] inline std::int64_t bytes_of_nobody(const OomFigures& f) {
     const MemoryReading& m = f.memory;
-    if (f.process || f.others.value_or(0) > 0 || m.neighbours.empty() || !m.capacity || !m.free) return 0;
-    const std::int64_t left = *m.capacity - *m.free - std::max(m.reserved.value_or(0), m.allocated.value_or(0));
+    if (f.others.value_or(0) > 0 || m.neighbours.empty() || !m.capacity || !m.free) return 0;
+    const std::int64_t own = std::max({m.reserved.value_or(0), m.allocated.value_or(0), f.process.value_or(0)});
+    const std::int64_t left = *m.capacity - *m.free - own;
     return left > *m.capacity / 10 ? left : 0;
 }
 

@@ -35,7 +35,7 @@ std::optional<SizedChange> ChangeSearch::by_trial() const {
         keep(moves, {.axis = *axis, .to = row.point[*axis], .row = &row});
     }
     for (const Move& move : moves) {
-        if (compared_.contradicted(moved(move), move.axis)) continue;
+        if (compared_.contradicted(moved(move), move.axis) || ran_beyond(move)) continue;
         std::string what = text(move);
         if (what.empty()) continue;
         return change_of(move, std::move(what), Change::Basis::trial);
@@ -52,7 +52,7 @@ std::optional<SizedChange> ChangeSearch::by_peaks() {
         if (row.peak_bytes && *row.peak_bytes > 0 && *row.peak_bytes <= limit) add_scaled(moves, row, std::log(limit / *row.peak_bytes));
     }
     for (const Move& move : moves) {
-        if (compared_.contradicted(moved(move), move.axis) || !model_agrees(move, limit)) continue;
+        if (compared_.contradicted(moved(move), move.axis) || ran_beyond(move) || !model_agrees(move, limit)) continue;
         std::string what = text(move);
         if (what.empty()) continue;
         return change_of(move, std::move(what), Change::Basis::peaks);
@@ -73,6 +73,24 @@ std::optional<std::size_t> ChangeSearch::only_easier_axis(const ComparedTrials::
     if (easier && easier == batch_ && !takes_whole_batch()) return std::nullopt;  // the micro-batches stay as large
     if (easier && easier == batch_ && row.point[micro()] < point_[micro()] && row.point[micro()] != row.point[*batch_]) return std::nullopt;
     return easier;
+}
+
+bool ChangeSearch::ran_beyond(const Move& move) const {
+    const MemoryAxis& axis = order().axes()[move.axis];
+    if (axis.kind != MemoryAxis::Kind::number || move.axis >= order().plan_begin() || direction_by_name(axis.param) != 0) return false;
+    const double from = point_[move.axis];
+    return std::ranges::any_of(compared_.rows(), [&](const ComparedTrials::Row& row) {
+        const double value = row.point[move.axis];
+        const bool is_beyond = move.to < from ? value >= from : value <= from;
+        if (!is_beyond || compared_.may_have_had_more(row, entry_)) return false;
+        for (std::size_t i = 0; i < point_.size(); ++i) {
+            const MemoryAxis& other = order().axes()[i];
+            const bool is_larger_by_name =
+                other.kind == MemoryAxis::Kind::number && row.point[i] > point_[i] && direction_by_name(other.param) > 0;
+            if (i != move.axis && !is_larger_by_name && !order().at_least(i, row.point, point_)) return false;
+        }
+        return true;
+    });
 }
 
 ComparedTrials::Point ChangeSearch::moved(const Move& move) const {

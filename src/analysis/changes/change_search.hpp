@@ -49,6 +49,10 @@ private:
     /// taken at once, it counts as one axis with its micro-batch.
     [[nodiscard]] std::optional<std::size_t> only_easier_axis(const ComparedTrials::Row& row) const;
 
+    /// Whether a trial ran that has no less of anything, and does not lie on the side to which the move goes. Then the number is not the
+    /// reason, unless its name says that memory depends on it.
+    [[nodiscard]] bool ran_beyond(const Move& move) const;
+
     /// The failed attempt's point after the move.
     [[nodiscard]] ComparedTrials::Point moved(const Move& move) const;
 
