@@ -30,6 +30,8 @@ TEST_CASE("a line's time is read in the forms that programs write") {
              "January 31 2026, 12:00:00 a",
              "Sat Jan 31 12:00:00 2026 a",
              "Sat Jan 31 12:00:00 UTC 2026 a",
+             "1769860800 INFO a",
+             R"({"time": 1769860800, "msg": "a"})",
          }) {
         INFO(line);
         const auto time = log_time(line);
@@ -54,7 +56,7 @@ TEST_CASE("a line's time is read in the forms that programs write") {
 TEST_CASE("what is no time is not read as one") {
     for (const char* line :
          {"", "2026-01-31", "12:00:00", "2026-13-31 12:00:00", "2026-02-30 12:00:00", "2026-01-31 25:00:00", "31/31/2026 12:00:00",
-          "allocated 1769860800.0 bytes", "{\"loss\": 1769860800.5}", "1769860800", "20261331-120000", "20260131-256000", "99999999-999999",
+          "allocated 1769860800.0 bytes", "{\"loss\": 1769860800.5}", "1769860800", "1769860800MiB", "20261331-120000", "20260131-256000", "99999999-999999",
           "version 12.01.2026.5 12:00", "Mar", "Mark 31, 2026 1", "Jan 31 12:00:00 host a", "step 3/10/2026", "00010101-000000"}) {
         INFO(line);
         CHECK_FALSE(log_time(line));

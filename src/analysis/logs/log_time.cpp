@@ -189,12 +189,12 @@ std::optional<LogTime> name_first(Reader& in) {
     return on_day(day_us(in.number(4, 4), month, day), time);
 }
 
-/// "1769860800.123".
+/// "1769860800.123", or "1769860800" before a blank or a bracket.
 std::optional<LogTime> since_epoch(Reader& in) {
     const auto seconds = in.number(10, 10);
     constexpr std::int64_t year_2015 = 1'420'070'400;
-    if (!seconds || *seconds < year_2015 || in.next() != '.') return std::nullopt;
-    return with_part(in, *seconds * second_us);
+    const bool ends = in.next() == '.' || in.next() == ' ' || in.next() == ']' || in.next() == ',';
+    return seconds && *seconds >= year_2015 && ends ? std::optional{with_part(in, *seconds * second_us)} : std::nullopt;
 }
 
 /// True where a number of seconds may stand for the time of the line.
