@@ -210,7 +210,10 @@ MemoryReport memory_report(std::span<const Trial> trials, std::span<const Reject
     std::ranges::stable_sort(report.top, std::greater{}, &TrialUse::bytes);
     std::ranges::stable_sort(all, std::greater{}, &TrialUse::bytes);
     for (const TrialUse& use : all) {
-        if (report.limit_bytes && too_much(use.bytes, use.needs_more)) report.above_limit.push_back(use);
+        const auto share = limit.share ? report.share_of(use) : std::nullopt;  // of the device that the trial had
+        const bool above = share ? *share > *limit.share || (use.needs_more && (*limit.share <= 1 || *share == *limit.share))
+                                 : report.limit_bytes && too_much(use.bytes, use.needs_more);
+        if (above) report.above_limit.push_back(use);
     }
     std::ranges::stable_sort(known, std::greater{}, [](const auto& entry) { return entry.first; });
     std::vector<Example> examples;

@@ -166,6 +166,9 @@ TEST_CASE("trials above a limit are those that took more, and those that ran out
     CHECK(above({.bytes = {}, .share = 0.9}) == std::vector<std::int64_t>{10, 9});
     CHECK(above({.bytes = {}, .share = 1.0}) == std::vector<std::int64_t>{10});
     CHECK(above({.bytes = {}, .share = {}}).empty());
+    std::vector<Trial> moved = trials;  // from a device of twice the memory
+    for (std::size_t i = 0; i < 10; i += 2) moved[i].attempts[0].capacity_bytes = 2000 * mebibyte;
+    CHECK(memory_report(moved, {}, {.bytes = {}, .share = 0.75}).above_limit.size() == 3);  // trials 7, 9 and 10
     const MemoryReport report = memory_report(trials, {}, {.bytes = 400 * mebibyte, .share = {}});
     CHECK(report.top.front().bytes == 950 * mebibyte);
     CHECK(report.measured_trials == 10);

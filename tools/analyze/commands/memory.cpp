@@ -274,7 +274,10 @@ void memory(const Query& query, const MemoryOptions& options) {
     print_calibration(page, report);
     if (report.limit_bytes) {
         page.line();
-        page.heading("Above " + hpo::format_bytes(*report.limit_bytes) + ": " + counted(report.above_limit.size(), "trial"));
+        const bool by_share = limit.share && !report.other_capacities.empty();
+        page.heading("Above " +
+                     (by_share ? options.limit.value() + " of the device that each had" : hpo::format_bytes(*report.limit_bytes)) + ": " +
+                     counted(report.above_limit.size(), "trial"));
         if (!report.above_limit.empty()) print_uses(page, report, report.above_limit, options.top);
     }
     if (!report.top.empty()) {
