@@ -242,14 +242,19 @@ VALUES = {
     "groups": [("", "chosen once")],
     "masks": [("most", "every element")],
     "logs": [],
+    "scalars": [],
+    "written": [],
+    "scaled": [],
+    "counts share": [],
 }
+COUNTS = ("tensor", "item")  # ways in which a count that goes through int() becomes a size
 # Ways in which a program makes a size of a made-up number (SIZES of programs/values.py).
 SIZED = ("int", "round", "floor", "ceil", "tensor", "copied", "listed", "back", "range", "mean_of_guesses", "added", "counted", "part", "expanded",
          "mask_on_host")
 
 
 def values(name):
-    _, told, error = estimate(["values.py", name])
+    _, told, error = estimate(["values.py", *name.split()])
     if told is None:
         return False, f"values of {name}: {error[:300]!r}"
     bounds = [("least" if each["at_least"] else "most" if each["at_most"] else "", each["assumed"]) for each in told["depends_on_data"]]
@@ -257,8 +262,8 @@ def values(name):
     return told["fits"] is True and told["steps"] == 2 and as_said, f"values of {name}: it trains and fits ({told['failed']}, {bounds})"
 
 
-def sized(how):
-    _, told, error = estimate(["values.py", "sized", how])
+def sized(how, program="sized"):
+    _, told, error = estimate(["values.py", program, how])
     if told is None:
         return False, f"a size by {how}: {error[:300]!r}"
     why = told["not_known_because"] or ""
@@ -268,7 +273,7 @@ def sized(how):
 
 def test_values(_):
     with ThreadPoolExecutor(2) as both:
-        for result in [*both.map(values, VALUES), *both.map(sized, SIZED)]:
+        for result in [*both.map(values, VALUES), *both.map(sized, SIZED), *both.map(lambda how: sized(how, "counts"), COUNTS)]:
             check(*result)
     _, told, _ = estimate(["values.py", "sized", "int"], ["--device-memory", "660MiB", "--context", "600MiB"])
     check(told["fits"] is None, "where a size is not known, a card on which the run ends for memory is none that is too small")

@@ -274,6 +274,80 @@ def logs():
     steps(check)
 
 
+def scalars():
+    """A list of tensors without dimensions makes a tensor: they are no sequences, and those of a class of the program's are none either."""
+
+    class Own(torch.Tensor):
+        pass
+
+    def check(scores):
+        loss = scores.square().mean()
+        own = torch.zeros(()).as_subclass(Own)
+        assert torch.tensor([loss, loss * 2]).shape == (2,) and torch.tensor([torch.tensor(1), torch.tensor(2)]).dtype == torch.int64
+        assert torch.Tensor([torch.tensor(1.0), torch.tensor(2.0)]).tolist() == [1, 2] and torch.tensor([own, own]).shape == (2,)
+        assert [int(each) for each in reversed(torch.arange(3))] == [2, 1, 0] and 2 in torch.arange(3) and list(torch.arange(2))[1] == 1
+
+    steps(check)
+
+
+def written():
+    """An empty tensor is known once something is written into it, and not before. So is one of inference mode, and not after a change that is
+    not seen."""
+
+    def check(scores):
+        count = torch.empty(1, dtype=torch.int64, device="cuda")
+        assert count.item() == 1 and (count + 1).item() == 1  # made up
+        sizes = torch.tensor([1, 2, 3, 4]).cuda()
+        ends = sizes.new_empty(5)
+        ends[:1] = 0
+        torch.cumsum(sizes, 0, out=ends[1:])
+        assert ends.tolist() == [0, 1, 3, 6, 10] and torch.empty(3, device="cuda").fill_(2).sum().item() == 6
+        with torch.inference_mode():
+            inside = torch.arange(6, device="cuda") < 4
+            assert torch.zeros(6, device="cuda")[inside].shape == (4,) and inside.nonzero().shape == (4, 1)
+            assert torch.zeros(6, 8, device="cuda")[inside[:, None].expand(6, 8)].shape == (32,)
+            sizes = torch.ones(3, dtype=torch.int64, device="cuda")
+            sizes.random_()
+            assert sizes[0].item() == 1  # made up
+            sizes.zero_()
+            assert sizes.tolist() == [0, 0, 0]
+        images = torch.zeros(8, 10, 4, requires_grad=True, device="cuda")
+        places = (torch.arange(10, device="cuda") < 3)[None, :, None].expand_as(images)
+        images.masked_scatter(places, torch.zeros(8 * 3 * 4, requires_grad=True, device="cuda")).sum().backward()
+
+    steps(check)
+
+
+def scaled():
+    """The scale of a GradScaler stays, because no gradient is infinite. The search for NaN finds none."""
+    model = nn.Linear(16, CLASSES).cuda()
+    optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler()
+    for _ in range(3):
+        with torch.autograd.set_detect_anomaly(True), torch.autocast("cuda"):
+            loss = model(torch.randn(64, 16, device="cuda")).square().mean()
+            scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert scaler.get_scale() == 65536
+
+
+def counts(how):
+    """A count that goes through int() becomes a size, or only a share."""
+
+    def check(scores):
+        chosen = int((scores[:, 0] > 0.5).sum()) if how == "tensor" else int((scores[:, 0] > 0.5).sum().item())
+        rows = chosen // 2 + 1
+        torch.empty(rows, 1024, device="cuda")
+
+    def shares(scores):
+        right, total = 0, 64
+        right += int((scores.argmax(1) == 3).sum())
+        right += int((scores[:, 0] > 0.5).sum().item())
+        print(f"{right / total:.2f} {right:5d}", [0] * 3)
+
+    steps(shares if how == "share" else check)
+
+
 SIZES = {
     "int": lambda score: int(score.item() * 100),
     "round": lambda score: round(2 - score.item()),

@@ -8,10 +8,12 @@ counts the changes of each tensor.
 Some results that are not known get values that the program can go on with: indices that were chosen among N are spread evenly over the N, and
 questions get the answers that `_suppose` lists.
 """
+import ctypes
 import functools
 import importlib
 import operator
 import os
+import sys
 import threading
 
 from . import lines
@@ -20,13 +22,14 @@ from .made_up_numbers import MadeUpNumber, MadeUpWhole
 
 SURE, EVEN, GUESS = range(3)  # how well values are known: as on a real card; as if choices were even; made up. The worst of several counts
 MOST_ELEMENTS = 1 << 20  # of a tensor whose values are kept
+MOST_SHOWN = 1 << 28  # of one that shows the same values again and again
 FALL = 0.97  # of a number that is read again at the same line: it stands for a loss
 END = 1e8  # of scores: beyond it no model's result lies
 MARK = "_hpo_known"
 MADE_UP = MARK + "_made_up"  # of a tensor on the CPU
 
-MADE = {"tensor", "as_tensor", "arange", "zeros", "ones", "full", "eye", "linspace"}  # out of nothing
-MADE_LIKE = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_tensor"}
+MADE = {"tensor", "as_tensor", "arange", "zeros", "ones", "full", "eye", "linspace", "empty"}  # out of nothing
+MADE_LIKE = {"zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_tensor", "new_empty"}
 COPIED = {"to", "cuda", "cpu", "type", "type_as", "int", "long", "short", "char", "byte", "bool", "float", "double", "half", "bfloat16"}
 QUESTIONS = {"isnan": False, "isinf": False, "isposinf": False, "isneginf": False, "isfinite": True, "isin": False}
 COMPARED = {"eq": "eq", "ne": "ne", "not_equal": "ne", "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt", "greater": "gt",
@@ -49,9 +52,12 @@ CHOSEN = {"multinomial", "randint", "randperm"}  # not the same twice, so never 
 SUPPOSED = MADE | MADE_LIKE | COPIED | CHOSEN | set(QUESTIONS) | set(COMPARED) | AND | OR | WITH_INDICES | {
     "argmax", "argmin", "argsort", "bucketize", "searchsorted", "where"}
 METHODS = {"split", "chunk"}  # of tensors
-MADE_EMPTY = {"empty", "rand", "randn", "new_empty", "resize_", "unfold"}  # of no known values
-SIZED = MADE | MADE_LIKE | METHODS | MADE_EMPTY | set("expand broadcast_to repeat tile narrow topk repeat_interleave pad randperm".split())
-SIZED -= {"tensor", "as_tensor", "new_tensor", "zeros_like", "ones_like", "full_like"}  # their numbers are values
+VIEWS = {"expand", "expand_as", "broadcast_to", "unsqueeze", "detach"}  # cost nothing, however large they are
+BLANK = {"empty", "new_empty", "empty_like"}  # known once something was written
+LIKE = {"expand_as": "expand", "view_as": "view", "reshape_as": "reshape"}  # of the second argument only the shape counts
+MADE_RANDOM = {"rand", "randn", "resize_", "unfold"}  # of no known values
+SIZED = MADE | MADE_LIKE | METHODS | MADE_RANDOM | set("expand broadcast_to repeat tile narrow topk repeat_interleave pad randperm".split())
+SIZED -= {"tensor", "as_tensor", "new_tensor", "zeros_like", "ones_like", "full_like", "empty_like"}  # their numbers are values
 CHANGED = set(
     "fill_ zero_ copy_ add_ sub_ mul_ div_ clamp_ masked_fill_ masked_scatter_ index_fill_ index_copy_ index_add_ index_put_ scatter_ "
     "scatter_add_ logical_and_ logical_or_ logical_not_ bitwise_and_ bitwise_or_ __setitem__ __iadd__ __isub__ __imul__ __itruediv__ __iand__ __ior__ __ixor__".split()
@@ -62,12 +68,13 @@ REPLACED = {"fill_", "zero_", "copy_"}  # whatever was there before
 class Shared:
     """What a tensor and its views share."""
 
-    __slots__ = ("level", "version", "filled")
+    __slots__ = ("level", "version", "filled", "blank")
 
-    def __init__(self, level, version, filled):
+    def __init__(self, level, version, filled, blank=False):
         self.level = level
         self.version = version  # of the tensor that the values are of; None: they are not known any more
         self.filled = filled  # by one value, perhaps for a kernel to write into
+        self.blank = blank  # nothing was written yet
 
 
 class Known:
@@ -118,24 +125,24 @@ class KnownValues:
         try:
             return tensor._version
         except RuntimeError:
-            return 0  # one of inference mode, where changes are not counted
+            return 0  # one of inference mode, where changes are not counted: `watch` forgets it when it is changed
 
-    def of(self, tensor):
-        """The Known of a tensor, or None."""
+    def of(self, tensor, blank=False):
+        """The Known of a tensor, or None. With `blank` also that of one into which nothing was written yet."""
         known = getattr(tensor, MARK, None)
-        return known if known is not None and known.shared.version == self._version(tensor) else None
+        if known is None or known.shared.version != self._version(tensor) or (known.shared.blank and not blank):
+            return None
+        return known
 
     def forget(self, tensor):
         known = getattr(tensor, MARK, None)
         if known is not None:
             known.shared.version = None
 
-    def keep(self, tensor, host, level, filled=False):
-        if tensor.numel() > self._most(tensor) and any(host.stride()):
+    def keep(self, tensor, host, level, filled=False, blank=False):
+        if host.untyped_storage().nbytes() > self._most(tensor) * host.element_size() or host.numel() > MOST_SHOWN:
             return
-        if tensor.is_inference():
-            level = max(level, GUESS)  # changes of such a tensor are not counted, so it may be another one by now
-        setattr(tensor, MARK, Known(host, Shared(level, self._version(tensor), filled)))
+        setattr(tensor, MARK, Known(host, Shared(level, self._version(tensor), filled, blank)))
 
     def keep_equal(self, tensor, value, level=GUESS):
         """All elements are `value`."""
@@ -166,18 +173,19 @@ class KnownValues:
 
     # What a function makes of known values.
 
-    def _host(self, value, used):
-        """An argument with its tensors on the CPU. Notes in `used` what is known of those that were on the card."""
+    def _host(self, value, used, views=False):
+        """An argument with its tensors on the CPU. Notes in `used` what is known of those that were on the card. With `views` a part of
+        what is still to be written counts."""
         if isinstance(value, self.torch.Tensor):
             if not value.is_cuda:
                 return value
-            known = self.of(value) if type(value) in self.plain else None
+            known = self.of(value, blank=views) if type(value) in self.plain else None
             if known is None:
                 raise Unknown
             used.append((value, known))
             return known.host
         if type(value) in (tuple, list):
-            return type(value)(self._host(each, used) for each in value)
+            return type(value)(self._host(each, used, views) for each in value)
         if isinstance(value, slice):
             return slice(*(self._host(each, used) for each in (value.start, value.stop, value.step)))
         return value
@@ -203,20 +211,25 @@ class KnownValues:
             used = []
             arguments, options = self._host(arguments, used), {key: self._host(each, used) for key, each in options.items()}
             made = function(*arguments, **self._without_device(options))
+            if name in BLANK:
+                made.zero_()
             return made.clone() if name == "as_tensor" else made, used  # the program may change what it was made of
         if name in MADE_LIKE:
             used = []
             like = self.torch.empty((), dtype=arguments[0].dtype, device="cpu").expand(arguments[0].shape)
             others, options = self._host(arguments[1:], used), {key: self._host(each, used) for key, each in options.items()}
-            return function(like, *others, **self._without_device(options)), used
+            made = function(like, *others, **self._without_device(options))
+            return made.zero_() if name in BLANK else made, used
         used = []
+        if name in LIKE and len(arguments) == 2:
+            return getattr(self._host(arguments[0], used), LIKE[name])(arguments[1].shape), used
         if name == "__deepcopy__":
             return self._host(arguments[0], used).clone(), used
-        host = self._host(arguments, used)
+        host = self._host(arguments, used, views=True)
         named = {key: self._host(each, used) for key, each in options.items()}
         if not used:
             raise Unknown
-        if any(known.host.numel() > MOST_ELEMENTS for _, known in used):
+        if any(known.host.numel() > MOST_ELEMENTS for _, known in used) and name not in VIEWS:
             if name not in WHOLE:
                 raise Unknown
             host = [each[(slice(0, 1),) * each.dim()] if isinstance(each, self.torch.Tensor) else each for each in host]
@@ -245,12 +258,13 @@ class KnownValues:
                 return  # a change of one would not be seen in the other
             if same_host:
                 host = host.clone()
-        self.keep(result, host, level, filled)
+        if not any(known.shared.blank for _, known in used):
+            self.keep(result, host, level, filled)
 
     def learn(self, name, function, arguments, options, result):
         """Called after a function of PURE or CHOSEN. Its result may be known."""
         first = result[0] if isinstance(result, (tuple, list)) and len(result) > 0 else result
-        if not self.on_card(first) or "out" in options:
+        if not self.on_card(first) or options.get("out") is not None:
             return
         self.inside.computing = True
         try:
@@ -258,13 +272,35 @@ class KnownValues:
                 try:
                     if name in CHOSEN:
                         raise Unknown
-                    if first.numel() > self._most(first) and name not in WHOLE:
+                    if first.numel() > self._most(first) and name not in WHOLE | VIEWS:
                         raise Unknown
                     host, used = self._computed(name, function, arguments, options, result)
-                    self._keep_result(result, host, used, name in MADE | MADE_LIKE)
+                    if name in BLANK:
+                        self.keep(result, host, SURE, filled=True, blank=True)
+                    else:
+                        self._keep_result(result, host, used, name in MADE | MADE_LIKE)
                 except Unknown:
                     self._suppose(name, arguments, options, result)
         except Exception:  # noqa: BLE001 - what the CPU refuses is not known; the program is not to fail for it
+            pass
+        finally:
+            self.inside.computing = False
+
+    def learn_out(self, name, function, arguments, options, before):
+        """The same where the result was written into options["out"], of which `before` was known."""
+        out = options["out"]
+        if before is None or name in CHOSEN:
+            return
+        self.inside.computing = True
+        try:
+            with self.torch.no_grad():
+                host, used = self._computed(name, function, arguments, {key: each for key, each in options.items() if key != "out"}, out)
+                if host.shape == out.shape:
+                    before.host.copy_(host)
+                    before.shared.level = max([before.level, *(known.level for _, known in used)])
+                    before.shared.version = self._version(out)
+                    before.shared.blank = False
+        except Exception:  # noqa: BLE001 - as above
             pass
         finally:
             self.inside.computing = False
@@ -289,7 +325,7 @@ class KnownValues:
         except Unknown:
             others = None
         before = target.detach().clone() if not target.is_cuda and others is not None and target.numel() <= MOST_ELEMENTS else None
-        return self.of(target), others, max((each.level for _, each in used), default=SURE), before
+        return self.of(target, blank=True), others, max((each.level for _, each in used), default=SURE), before
 
     def change(self, name, function, target, prepared):
         """Called after a function of CHANGED."""
@@ -309,6 +345,7 @@ class KnownValues:
                     known = Known(self.torch.empty(target.shape, dtype=target.dtype, device="cpu"), Shared(SURE, None, name != "copy_"))
                     setattr(target, MARK, known)
                 known.shared.version = known.chosen = None
+                known.shared.blank = False
                 function(known.host, *others[0], **others[1])
             known.shared.level = max(known.level, level)
             known.shared.version = self._version(target)
@@ -448,6 +485,32 @@ def _overrides(torch, arguments):
     return None if not found or type(found[0]).__module__.startswith("torch.") else among
 
 
+def _make_no_sequence(tensors):
+    """A class in Python with __getitem__ is a sequence to CPython's C interface. PyTorch's tensors are none, and PyTorch asks: of a sequence
+    without dimensions in a list it would ask the length."""
+    sequence_methods, item = 13, 3  # places in PyTypeObject (tp_as_sequence) and PySequenceMethods (sq_item), the same since Python 3.3
+    word = ctypes.sizeof(ctypes.c_void_p)
+
+    def slots(kind):
+        return ctypes.c_void_p.from_address(id(kind) + sequence_methods * word).value
+
+    if sys.implementation.name != "cpython" or not slots(list) or slots(int):
+        return
+
+    def clear(kind):
+        if methods := slots(kind):
+            ctypes.c_void_p.from_address(methods + item * word).value = None
+        for each in type.__subclasses__(kind):
+            clear(each)
+
+    def clear_new(cls, **options):
+        super(tensors, cls).__init_subclass__(**options)
+        clear(cls)
+
+    clear(tensors)
+    tensors.__init_subclass__ = classmethod(clear_new)
+
+
 def replace(torch, owner, name, made):
     function = getattr(owner, name, None)
     if function is None or not callable(function) or isinstance(function, type):
@@ -455,6 +518,8 @@ def replace(torch, owner, name, made):
     ask = made(function)
     if owner is torch.Tensor:
         setattr(owner, name, functools.wraps(function)(ask))
+        if name == "__getitem__":
+            _make_no_sequence(owner)
         return
 
     @functools.wraps(function)
@@ -492,16 +557,20 @@ def watch(torch, known, around):
                 if known.rests():
                     return function(*arguments, **options)
                 after = before(arguments, options) if before is not None else None
+                out = options.get("out")
+                out_before = known.of(out, blank=True) if known.on_card(out) else None
                 result = None
                 try:
                     result = function(*arguments, **options)
                 except BaseException:
-                    del arguments, options  # a traceback must not keep what the program gives up
+                    del arguments, options, out, out_before  # a traceback must not keep what the program gives up
                     raise
                 finally:
                     if after is not None:
                         after(result)
-                if not of_known or options or any(hasattr(each, MARK) or type(each) in (list, tuple) for each in arguments):
+                if known.on_card(out):
+                    known.learn_out(name, function, arguments, options, out_before)
+                elif not of_known or options or any(hasattr(each, MARK) or type(each) in (list, tuple) for each in arguments):
                     known.learn(name, function, arguments, options, result)
                 known.pass_on(arguments, result)
                 return result
@@ -557,6 +626,27 @@ def watch(torch, known, around):
 
         return made
 
+    def changed_unseen(function):
+        def ask(tensor, *arguments, **options):
+            result = function(tensor, *arguments, **options)
+            if type(tensor) in known.plain and tensor.is_inference():
+                known.forget(tensor)
+            return result
+
+        return ask
+
+    def kept_scale(function):
+        """No gradient is infinite, so the scale of a GradScaler stays."""
+
+        def ask(*tensors_and_factors):
+            kept = [(each, each_known) for each in tensors_and_factors if known.on_card(each) and (each_known := known.of(each)) is not None]
+            result = function(*tensors_and_factors)
+            for each, each_known in kept:
+                each_known.shared.version = known._version(each)
+            return result
+
+        return ask
+
     def data_ptr(function):
         def ask(tensor):
             present = getattr(tensor, MARK, None)
@@ -570,7 +660,7 @@ def watch(torch, known, around):
     importlib.import_module("torch.utils._device")._device_constructors()
     for name in METHODS:
         replace(torch, torch.Tensor, name, pure(name))
-    for name in MADE_EMPTY:
+    for name in MADE_RANDOM:
         for owner in (torch, torch.Tensor):
             replace(torch, owner, name, sized(name))
     for name in PURE | CHOSEN:
@@ -579,7 +669,11 @@ def watch(torch, known, around):
                 replace(torch, owner, name, pure(name))
     for name in CHANGED:
         replace(torch, torch.Tensor, name, changed(name))
+    for name in dir(torch.Tensor):
+        if name.endswith("_") and not name.startswith("_") and name not in CHANGED | MADE_RANDOM:
+            replace(torch, torch.Tensor, name, changed_unseen)
     replace(torch, torch.Tensor, "data_ptr", data_ptr)
+    replace(torch, torch, "_amp_update_scale_", kept_scale)
     allowed = torch.nn.parameter.UninitializedTensorMixin._allowed_methods  # of parameters that have no size yet
     allowed += [getattr(torch.Tensor, each.__name__) for each in allowed if hasattr(torch.Tensor, each.__name__)]
     state_of = torch._utils._get_obj_state

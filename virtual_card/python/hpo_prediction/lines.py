@@ -30,14 +30,18 @@ def of_traceback(trace, library):
     return found
 
 
-def calling(library):
-    """The innermost line of this thread outside PyTorch; "" if there is none."""
+def frame_calling(library):
+    """The innermost frame of this thread outside PyTorch; None if there is none."""
     frame = sys._getframe(1)
-    while frame is not None:
-        if not _is_library(frame.f_code.co_filename, library):
-            return text(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    while frame is not None and _is_library(frame.f_code.co_filename, library):
         frame = frame.f_back
-    return ""
+    return frame
+
+
+def calling(library):
+    """Its line; "" if there is none."""
+    frame = frame_calling(library)
+    return "" if frame is None else text(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def calls_from(folders):

@@ -4,6 +4,9 @@
 A made-up float tells when a whole number is made of it, because that number may become a size, and nobody knows which. A made-up whole number
 stays one while the program counts with it. Whoever takes it for a size asks for its note.
 """
+from . import count_use
+from .lines import OWN
+
 ARITHMETIC = [f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow") for side in ("", "r")]
 BITS = [f"__{side}{name}__" for name in ("and", "or", "xor", "lshift", "rshift") for side in ("", "r")]
 SIGNS = ("__neg__", "__pos__", "__abs__")
@@ -48,7 +51,7 @@ class MadeUpNumber(float, metaclass=_EqualTo):
 
 
 class MadeUpWhole(int, metaclass=_EqualTo):
-    """What is computed of it is made up, too. Saved, or sent to another process, it is an int, as is what int() makes of it."""
+    """What is computed of it is made up, too. Saved, or sent to another process, it is an int. So is what int() makes of it (count_use.py)."""
 
     def __new__(cls, value, note):
         """`note` is to be called when it is taken for a size."""
@@ -57,7 +60,12 @@ class MadeUpWhole(int, metaclass=_EqualTo):
         return number
 
     def __reduce__(self):
-        return int, (int(self),)
+        return int, (int.__int__(self),)
+
+    def __int__(self):
+        if count_use.becomes_size(OWN):
+            self.note()
+        return int.__int__(self)
 
     def __divmod__(self, other):
         return self // other, self % other

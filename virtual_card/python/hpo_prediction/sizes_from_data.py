@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Operators whose result is as large as the data says. Where the values are not known (known_values.py), a size is assumed, and the line is
 noted."""
+import math
 import threading
 import warnings
 
@@ -26,6 +27,7 @@ class SizesFromData:
         self._library = lines.library_of(torch)
         self._lock = threading.Lock()
         self._operators = torch.library.Library("aten", "IMPL")
+        backward = {"masked_scatter_backward": self._masked_scatter_backward} if hasattr(torch.ops.aten, "masked_scatter_backward") else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is replaced is meant
             for operator, kernel in {
@@ -36,6 +38,7 @@ class SizesFromData:
                 "_unique2": self._unique2,
                 "unique_dim": self._unique_dim,
                 "unique_consecutive": self._unique_consecutive,
+                **backward,
             }.items():
                 self._operators.impl(operator, kernel, "CUDA")
 
@@ -93,7 +96,7 @@ class SizesFromData:
             self._note(SPREAD if known.level == EVEN and not known.host.is_floating_point() else None)
             return known.host.item()
         if tensor.dtype == self._torch.bool:
-            return True  # programs ask whether all is well
+            return not self._torch.is_anomaly_enabled()  # programs ask whether all is well; the search for NaN asks whether something is not
         if tensor.is_floating_point() or tensor.is_complex():
             return self._torch.zeros((), dtype=tensor.dtype, device="cpu").item()
         expected = getattr(self._inside, "expected", None)
@@ -130,6 +133,19 @@ class SizesFromData:
 
     def _nonzero(self, tensor):
         return self._torch.empty((tensor.dim(), self._chosen(tensor)), dtype=self._torch.int64, device=tensor.device).t()
+
+    def _masked_scatter_backward(self, gradient, mask, sizes):
+        """As many elements are chosen as were written."""
+        count = math.prod(sizes)
+        before = getattr(self._inside, "expected", None)
+        self._inside.expected = count
+        try:
+            chosen = gradient.masked_select(mask)
+        finally:
+            self._inside.expected = before
+        if chosen.numel() < count:
+            chosen = self._torch.cat([chosen, chosen.new_zeros(count - chosen.numel())])
+        return chosen[:count].view(sizes)
 
     def _repeat_interleave_tensor(self, repeats, output_size=None):
         size = output_size

@@ -10,7 +10,7 @@ import functools
 import os
 import threading
 
-from . import lines
+from . import count_use, lines
 from .known_values import COPIED, EVEN, FALL, GUESS, SIZED, SURE, replace, watch
 from .made_up_numbers import MadeUpNumber, MadeUpWhole, made_up, size_note
 
@@ -90,7 +90,10 @@ class Answers:
             value = type(value)(1 if isinstance(value, int) else FALL**times)
         if is_scalers:
             return value
-        if known is not None and known.level == EVEN:
+        is_even = known is not None and known.level == EVEN
+        if is_whole and name == "__int__" and count_use.becomes_size(self.library):
+            self.sizes.note_spread() if is_even else self.sizes.note_made_up()
+        if is_even:
             return made_up(value, self.sizes.note_spread) if is_whole and name == "item" else value
         return self.made_up(tensor, name, value)
 
