@@ -99,7 +99,7 @@ struct Study {
     std::vector<Rejection> rejections;
     std::vector<Trial> same_program;  ///< of another study
     int events = 0;
-    [[nodiscard]] Time next_time() { return Time{++events}; }
+    [[nodiscard]] Time next_time() { return Time{std::chrono::microseconds{++events}}; }
     [[nodiscard]] History history() const { return {"s", directions, seen, rejections, {}, same_program}; }
     /// Begins an attempt. Returns the number of its trial.
     std::size_t begin(const Job& job, const Estimate& estimate, std::int64_t capacity) {

@@ -72,7 +72,7 @@ double rounded_peak(hpo::allocator::AllocationTrace trace) {
 
 std::int64_t number_of(const Job& job, const char* name, std::int64_t standard) {
     const hpo::Value* const value = job.find(name);
-    return value ? hpo::get<std::int64_t>(*value) : standard;
+    return value ? std::get<std::int64_t>(*value) : standard;
 }
 
 /// 16 bytes a parameter and, for fp32 with dropout, s*b*h*(66 + 9*a*s/h) a layer (after Korthikanti et al. 2022, section 4.1).

@@ -13,7 +13,7 @@ public:
         const hpo::History& history = ask.trial.history;
         const hpo::Trial* best = hpo::best_trial(history.trials, history.directions[0]);
         const hpo::Param* centre = best ? best->params.find(ask.name) : nullptr;
-        const auto* range = hpo::get_if<hpo::FloatDistribution>(&ask.distribution);
+        const auto* range = std::get_if<hpo::FloatDistribution>(&ask.distribution);
         if (!centre || !range) return fallback_.suggest(ask);
         const double reach = (range->high - range->low) / std::sqrt(1.0 + static_cast<double>(ask.trial.number));
         const double low = std::max({range->low, ask.within.low, centre->internal - reach});

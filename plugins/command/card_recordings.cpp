@@ -199,8 +199,8 @@ CardRecordings::Sizes CardRecordings::sizes_of(const hpo::TrainerJob& job) {
     }
     const bool has_micro_batch = !sizes.numbers.empty();
     for (const auto& [name, value] : job.params) {
-        const auto* const whole = hpo::get_if<std::int64_t>(&value);
-        const auto* const real = hpo::get_if<double>(&value);
+        const auto* const whole = std::get_if<std::int64_t>(&value);
+        const auto* const real = std::get_if<double>(&value);
         if (whole && *whole > 0) {
             sizes.numbers.push_back(static_cast<double>(*whole));
             others[name] = "number";

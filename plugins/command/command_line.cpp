@@ -72,7 +72,7 @@ std::vector<std::string> words_of(std::string_view arguments) {
 Placeholders placeholders_of(const hpo::TrainerJob& job) {
     Placeholders known;
     for (const auto& [name, value] : job.params) {
-        const auto* const number = hpo::get_if<double>(&value);
+        const auto* const number = std::get_if<double>(&value);
         // In full, so that the program gets the very number that the study keeps.
         known.emplace(name, number && std::isfinite(*number) ? hpo::json_text(value) : hpo::display_text(value));
     }

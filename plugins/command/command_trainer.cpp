@@ -199,7 +199,7 @@ std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& jo
         const auto size = job.params.find(batch);
         if (!batch.empty() && size == job.params.end())
             problems.push_back({"batch", "got '" + batch + "', which the space does not ask for; expected a parameter of the study"});
-        else if (!batch.empty() && !hpo::holds<std::int64_t>(size->second))
+        else if (!batch.empty() && !std::holds_alternative<std::int64_t>(size->second))
             problems.push_back({"batch", "got '" + batch + "', whose value is " + hpo::json_text(size->second) +
                                              "; expected an int parameter, or a categorical one of whole numbers"});
         for (const char* split : {"micro_batch", "accumulate"}) {

@@ -34,10 +34,10 @@ std::optional<Value> to_value(lua_State* L, int index) {
 }
 
 void push_value(lua_State* L, const Value& value) {
-    if (const auto* truth = get_if<bool>(&value)) lua_pushboolean(L, *truth ? 1 : 0);
-    else if (const auto* whole = get_if<std::int64_t>(&value)) lua_pushinteger(L, *whole);
-    else if (const auto* real = get_if<double>(&value)) lua_pushnumber(L, *real);
-    else if (const auto* text = get_if<std::string>(&value)) lua_pushlstring(L, text->data(), text->size());
+    if (const auto* truth = std::get_if<bool>(&value)) lua_pushboolean(L, *truth ? 1 : 0);
+    else if (const auto* whole = std::get_if<std::int64_t>(&value)) lua_pushinteger(L, *whole);
+    else if (const auto* real = std::get_if<double>(&value)) lua_pushnumber(L, *real);
+    else if (const auto* text = std::get_if<std::string>(&value)) lua_pushlstring(L, text->data(), text->size());
     else lua_pushnil(L);
 }
 
@@ -149,7 +149,7 @@ std::vector<Value> require_list(lua_State* L, int index, const std::string& cont
         if (!value)
             raise_wrong_type(L, -1, context, "entry " + std::to_string(i) + " of " + std::string{what},
                              "a string, a number, true or false");
-        if (const auto* text = get_if<std::string>(&*value)) bytes += text->size();
+        if (const auto* text = std::get_if<std::string>(&*value)) bytes += text->size();
         if (bytes > most_bytes) raise(L, context + ": got more than 1 MiB of text for " + std::string{what});
         values.push_back(std::move(*value));
         lua_pop(L, 1);

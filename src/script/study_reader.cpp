@@ -23,7 +23,7 @@ std::string option_text(lua_State* L, int index, const std::string& what) {
     if (!value || value->is_null()) {
         raise_wrong_type(L, index, context, what, "a string, a number, true or false");
     }
-    if (const auto* text = get_if<std::string>(&*value)) return *text;
+    if (const auto* text = std::get_if<std::string>(&*value)) return *text;
     return json_text(*value);
 }
 
@@ -61,7 +61,7 @@ std::optional<std::string> policy(lua_State* L, const Fields& fields, const char
         text = named_table(L, -1, key, options);
         char separator = ':';
         for (const auto& [name, value] : options) {
-            const auto* words = get_if<std::string>(&value);
+            const auto* words = std::get_if<std::string>(&value);
             const std::string shown = words ? *words : json_text(value);
             if (comma_outside_brackets(shown) != std::string::npos) {
                 raise(L, context + ": got a comma in " + key + "." + name + "; expected commas only in ( ), as on the command line");

@@ -222,13 +222,10 @@ std::optional<Value> StudyScript::Runtime::parse(std::string_view text, const Va
         const auto value = field_traits<T>::parse(text);
         return value ? std::optional{Value{*value}} : std::nullopt;
     };
-    switch (like.kind()) {
-        case Value::Kind::truth: return as(std::type_identity<bool>{});
-        case Value::Kind::whole: return as(std::type_identity<std::int64_t>{});
-        case Value::Kind::real: return as(std::type_identity<double>{});
-        case Value::Kind::text: return as(std::type_identity<std::string>{});
-        case Value::Kind::null: break;
-    }
+    if (std::holds_alternative<bool>(like)) return as(std::type_identity<bool>{});
+    if (std::holds_alternative<std::int64_t>(like)) return as(std::type_identity<std::int64_t>{});
+    if (std::holds_alternative<double>(like)) return as(std::type_identity<double>{});
+    if (std::holds_alternative<std::string>(like)) return as(std::type_identity<std::string>{});
     return std::nullopt;
 }
 

@@ -186,8 +186,8 @@ void TrialApi::see(lua_State* L, const Question& asked) {
 
 void TrialApi::see_grid(lua_State* L, const Question& asked, double high) {
     const Distribution& distribution = *asked.space.params().find(asked.name)->distribution;
-    const auto* whole = get_if<IntDistribution>(&distribution);
-    const auto* real = get_if<FloatDistribution>(&distribution);
+    const auto* whole = std::get_if<IntDistribution>(&distribution);
+    const auto* real = std::get_if<FloatDistribution>(&distribution);
     const double last = whole ? static_cast<double>(whole->high) : real ? real->high : high;
     if (!(last < high)) return;
     const double step = whole ? static_cast<double>(whole->step) : real->step.value_or(0);
@@ -249,7 +249,7 @@ int TrialApi::param_assigned(lua_State* L) {
 void TrialApi::charge(lua_State* L, const std::vector<Value>& choices, const std::string& place) {
     std::size_t& bytes = self(L).choice_bytes_;
     for (const Value& choice : choices) {
-        const auto* text = get_if<std::string>(&choice);
+        const auto* text = std::get_if<std::string>(&choice);
         bytes += sizeof(Value) + (text ? text->size() : 0);
     }
     if (bytes > max_choice_bytes) raise(L, place + ": the choices of one trial take more than 8 MiB");

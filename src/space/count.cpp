@@ -73,7 +73,7 @@ namespace hpo::detail {
         const Tally::Part one{refused ? 0U : 1U, refused ? 1U : 0U, {shape.value}};
         counted.tally.whole.add(one, 1);
         for (const Param& param : params) {
-            if (const auto* categorical = get_if<CategoricalDistribution>(param.distribution.get())) {
+            if (const auto* categorical = std::get_if<CategoricalDistribution>(param.distribution.get())) {
                 counted.tally.categorical(param.name, *categorical).parts[static_cast<std::size_t>(param.internal)].add(one, 1);
             }
         }

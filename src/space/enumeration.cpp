@@ -11,7 +11,7 @@
 namespace hpo {
 
 Axis::Axis(const Distribution& distribution, const Narrowing& within) {
-    if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) {
+    if (const auto* categorical = std::get_if<CategoricalDistribution>(&distribution)) {
         for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
             if (within.admits(static_cast<double>(i))) indices_.push_back(static_cast<double>(i));
         }
@@ -19,14 +19,14 @@ Axis::Axis(const Distribution& distribution, const Narrowing& within) {
         return;
     }
     const Distribution part = narrowed(distribution, within).value();
-    if (const auto* whole = get_if<IntDistribution>(&part)) {
+    if (const auto* whole = std::get_if<IntDistribution>(&part)) {
         low_ = static_cast<double>(whole->low);
         high_ = static_cast<double>(whole->high);
         step_ = static_cast<double>(whole->step);
         size_ = static_cast<std::uint64_t>((whole->high - whole->low) / whole->step) + 1;
         return;
     }
-    const auto& real = get<FloatDistribution>(part);
+    const auto& real = std::get<FloatDistribution>(part);
     low_ = real.low;
     high_ = real.high;
     log_ = real.log;

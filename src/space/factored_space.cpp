@@ -34,16 +34,16 @@ int FactoredSpace::disagreements(int runs) const {
 }
 
 Seed FactoredSpace::question_hash(Seed hash, const std::string& name, const Distribution& distribution, const Narrowing& within) {
-    hash = mix(mix(hash.derive(name).derive(static_cast<std::uint64_t>(distribution.kind())), within.low), within.high);
+    hash = mix(mix(hash.derive(name).derive(static_cast<std::uint64_t>(distribution.index())), within.low), within.high);
     for (const bool allowed : within.allowed) hash = hash.derive(allowed ? 2U : 1U);
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) {
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
         return mix(mix(mix(hash, real->low), real->high), real->step.value_or(-1)).derive(real->log ? 2U : 1U);
     }
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) {
+    if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
         hash = hash.derive(static_cast<std::uint64_t>(whole->low)).derive(static_cast<std::uint64_t>(whole->high));
         return hash.derive(static_cast<std::uint64_t>(whole->step));
     }
-    return hash.derive(get<CategoricalDistribution>(distribution).choices.size());
+    return hash.derive(std::get<CategoricalDistribution>(distribution).choices.size());
 }
 
 double FactoredSpace::Prober::draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
@@ -160,7 +160,7 @@ std::vector<FactoredSpace::Segment> FactoredSpace::segments(const Axis& axis, Sk
 
 Tally FactoredSpace::tally_of(const Node& node) {
     Tally tally;
-    const auto* categorical = get_if<CategoricalDistribution>(&node.asked->distribution);
+    const auto* categorical = std::get_if<CategoricalDistribution>(&node.asked->distribution);
     if (categorical) tally.categorical(node.asked->name, *categorical);
     for (const Group& group : node.groups) {
         const Tally& below = group.child->tally;

@@ -10,7 +10,7 @@ namespace hpo {
 
 Narrowing narrowed_to(const Distribution& distribution, double internal) {
     Narrowing within;
-    if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) {
+    if (const auto* categorical = std::get_if<CategoricalDistribution>(&distribution)) {
         within.allowed.assign(categorical->choices.size(), false);
         within.allowed[static_cast<std::size_t>(internal)] = true;
     } else {

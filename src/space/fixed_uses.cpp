@@ -42,7 +42,7 @@ Error FixedUses::nothing_left() const {
 }
 
 void FixedUses::note(const std::string& name, const Distribution& distribution, const Narrowing& within) {
-    const auto* const categorical = get_if<CategoricalDistribution>(&distribution);
+    const auto* const categorical = std::get_if<CategoricalDistribution>(&distribution);
     if (!categorical) return add(name, describe(narrowed(distribution, within).value_or(distribution)));
     for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
         if (within.admits(static_cast<double>(i))) add(name, display_text(categorical->choices[i]));

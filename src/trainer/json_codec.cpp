@@ -34,14 +34,11 @@ void decode_double(const Json& json, const std::string& place, double& value) {
 }
 
 Json encode_variant(const Value& value) {
-    switch (value.kind()) {
-        case Value::Kind::truth: return get<bool>(value);
-        case Value::Kind::whole: return get<std::int64_t>(value);
-        case Value::Kind::text: return get<std::string>(value);
-        case Value::Kind::null: return nullptr;
-        case Value::Kind::real: break;
-    }
-    const double number = get<double>(value);
+    if (value.is_null()) return nullptr;
+    if (const auto* truth = std::get_if<bool>(&value)) return *truth;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
+    const double number = std::get<double>(value);
     return std::isfinite(number) ? Json(number) : Json{{"number", number_text(number)}};
 }
 

@@ -31,14 +31,14 @@ ParameterType ParameterType::of(const TrainerParameter& parameter) {
 }
 
 std::optional<Value> ParameterType::accepted(const Value& value) const {
-    if (kind == Kind::truth) return holds<bool>(value) ? std::optional{value} : std::nullopt;
+    if (kind == Kind::truth) return std::holds_alternative<bool>(value) ? std::optional{value} : std::nullopt;
     if (!is_number()) {
-        const auto* text = get_if<std::string>(&value);
+        const auto* text = std::get_if<std::string>(&value);
         return text && (kind == Kind::text || has_choice(*text)) ? std::optional{value} : std::nullopt;
     }
     double number = 0;
-    if (const auto* whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
-    else if (const auto* real = get_if<double>(&value)) number = *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
+    else if (const auto* real = std::get_if<double>(&value)) number = *real;
     else return std::nullopt;
     if (range ? !range->contains(number) : std::isnan(number)) return std::nullopt;
     if (kind == Kind::real) return Value{number};

@@ -64,9 +64,9 @@ std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, 
                    {"activation_checkpointing", job.plan.activation_checkpointing}, {"precision", to_text(job.plan.precision)},
                    {"expandable_segments", job.plan.expandable_segments},           {"allocator_settings", job.plan.allocator_settings}};
     const auto number = [](const Value& value) {
-        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-        if (const auto* real = get_if<double>(&value)) return *real;
-        if (const auto* truth = get_if<bool>(&value)) return *truth ? 1.0 : 0.0;
+        if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+        if (const auto* real = std::get_if<double>(&value)) return *real;
+        if (const auto* truth = std::get_if<bool>(&value)) return *truth ? 1.0 : 0.0;
         return 0.0;
     };
     const auto value_of = [&](const TrainerParameter& parameter) -> const Value& {
@@ -83,7 +83,7 @@ std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, 
         if (use == MemoryUse::whether_zero) settings[name] = number(value) != 0;
         else if (use == MemoryUse::whether_above_one && all_repeat) settings[name] = true;
         else settings[name] = encode(value);
-        const auto* text = get_if<std::string>(&value);
+        const auto* text = std::get_if<std::string>(&value);
         if (!text || text->empty()) return;
         if (const std::string& stamp = files.of(*text); !stamp.empty()) key["files"][*text] = stamp;
     };

@@ -20,7 +20,7 @@ std::vector<TrainerProblem> Settings::problems(const TrainerInfo& info, const Tr
 }
 
 double Settings::number(std::string_view name) const {
-    if (const auto* whole = get_if<std::int64_t>(&at(name))) return static_cast<double>(*whole);
+    if (const auto* whole = std::get_if<std::int64_t>(&at(name))) return static_cast<double>(*whole);
     return as<double>(name, "a number");
 }
 std::int64_t Settings::whole(std::string_view name) const { return as<std::int64_t>(name, "a whole number"); }
@@ -30,15 +30,11 @@ const std::string& Settings::text(std::string_view name) const { return as<std::
 template <class T>
 const T& Settings::as(std::string_view name, std::string_view asked) const {
     const Value& value = at(name);
-    if (const T* content = get_if<T>(&value)) return *content;
+    if (const T* content = std::get_if<T>(&value)) return *content;
     std::string_view has = "a text; expected text()";
-    switch (value.kind()) {
-        case Value::Kind::truth: has = "true or false; expected truth()"; break;
-        case Value::Kind::whole: has = "a whole number; expected whole() or number()"; break;
-        case Value::Kind::real: has = "a number; expected number()"; break;
-        case Value::Kind::text:
-        case Value::Kind::null: break;
-    }
+    if (std::holds_alternative<bool>(value)) has = "true or false; expected truth()";
+    if (std::holds_alternative<std::int64_t>(value)) has = "a whole number; expected whole() or number()";
+    if (std::holds_alternative<double>(value)) has = "a number; expected number()";
     throw Error{Errc::plugin, "the trainer reads '" + std::string{name} + "' as " + std::string{asked} + ", and its own list makes it " +
                                   std::string{has}};
 }

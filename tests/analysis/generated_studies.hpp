@@ -39,7 +39,7 @@ public:
     std::string choice(const std::string& name, const std::vector<std::string>& names) {
         std::vector<Value> choices(names.begin(), names.end());
         draw(name, CategoricalDistribution{choices}, static_cast<double>(pick(static_cast<std::int64_t>(names.size()))));
-        return get<std::string>(*params.value(name));
+        return std::get<std::string>(*params.value(name));
     }
     void flag(const std::string& name) { draw(name, CategoricalDistribution{{Value{false}, Value{true}}}, static_cast<double>(pick(2))); }
 
@@ -69,7 +69,7 @@ namespace detail {
 inline double number(const ParamSet& params, const char* name) { return params.number(name).value_or(0); }
 inline std::string text(const ParamSet& params, const char* name) {
     const auto value = params.value(name);
-    return value && holds<std::string>(*value) ? get<std::string>(*value) : std::string{};
+    return value && std::holds_alternative<std::string>(*value) ? std::get<std::string>(*value) : std::string{};
 }
 inline bool is_on(const ParamSet& params, const char* name) { return number(params, name) > 0; }
 
@@ -353,8 +353,8 @@ inline void run_as_ours(Trial& trial, const MemoryLaw& law, const GeneratedStyle
         trial.number = static_cast<std::int64_t>(i);
         trial.params = std::move(draw.params);
         trial.state = TrialState::complete;
-        trial.started = Time{(1000 + trial.number * 100) * 1'000'000};
-        trial.completed = Time{trial.started->microseconds + 60'000'000};
+        trial.started = Time{std::chrono::microseconds{(1000 + trial.number * 100) * 1'000'000}};
+        trial.completed = *trial.started + std::chrono::microseconds{60'000'000};
         // Larger models do better, so that the best trials stand near the device's limit.
         trial.values = {-std::log(need_of(trial.params)) + 0.3 * static_cast<double>(random() % 1000) / 1000.0};
         if (style.ours) {

@@ -48,7 +48,7 @@ Proposal proposal(const hpo::analysis::OomCase& entry, const hpo::tests::MemoryL
     const hpo::Param* param = made.params.find(name);
     if (!param) return made;
     hpo::Param changed = *param;
-    if (const auto* choices = get_if<hpo::CategoricalDistribution>(&*param->distribution)) {
+    if (const auto* choices = std::get_if<hpo::CategoricalDistribution>(&*param->distribution)) {
         for (std::size_t i = 0; i < choices->choices.size(); ++i) {
             if (display_text(choices->choices[i]) != wanted) continue;
             changed.internal = static_cast<double>(i);

@@ -38,8 +38,8 @@ hpo::Trial ended(std::int64_t number, hpo::TrialState state, double second, doub
     trial.state = state;
     trial.params.set("x", hpo::FloatDistribution{-5, 5, false, {}}, x);
     const std::int64_t noon = 1769860800LL * 1'000'000;
-    trial.completed = hpo::Time{noon + static_cast<std::int64_t>(second * 1e6)};
-    trial.started = hpo::Time{trial.completed->microseconds - 10'000'000};
+    trial.completed = hpo::Time{std::chrono::microseconds{noon + static_cast<std::int64_t>(second * 1e6)}};
+    trial.started = *trial.completed - std::chrono::microseconds{10'000'000};
     if (state == hpo::TrialState::complete) trial.values = {x};
     return trial;
 }
@@ -190,8 +190,8 @@ TEST_CASE("a pruned trial's line without a time or parameters is its trial's if 
 TEST_CASE("a log each line of which has the time of another program is read like the log itself") {
     std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20.3, 1.5),
                                    ended(2, logged_complete, 20.9, 2.5)};
-    trials[1].started = hpo::Time{trials[0].completed->microseconds + 1000};
-    trials[2].started = hpo::Time{trials[1].completed->microseconds + 1000};
+    trials[1].started = *trials[0].completed + std::chrono::microseconds{1000};
+    trials[2].started = *trials[1].completed + std::chrono::microseconds{1000};
     const std::vector<std::string> lines{
         "[I 2026-01-31 12:00:10,010] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.",
         "[W 2026-01-31 12:00:20,310] Trial 1 failed with parameters: {'x': 1.5} because of the following error: RuntimeError('" + figures +
@@ -223,7 +223,7 @@ TEST_CASE("a log each line of which has the time of another program is read like
 
 TEST_CASE("a time in whole seconds is any moment of that second") {
     std::vector<hpo::Trial> trials{ended(0, logged_complete, 10.5, 0.5), ended(1, logged_complete, 20, 1.5)};
-    trials[1].started = hpo::Time{trials[0].completed->microseconds + 1000};
+    trials[1].started = *trials[0].completed + std::chrono::microseconds{1000};
     const std::string around[] = {
         "[I 2026-01-31 12:00:10,510] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n",
         "[I 2026-01-31 12:00:20,010] Trial 1 finished with value: 1.5 and parameters: {'x': 1.5}. Best is trial 0 with value: 0.5.\n"};
@@ -252,14 +252,14 @@ std::string own_log(const std::vector<hpo::Trial>& trials, const std::string& fo
         const auto exact = hpo::display_text(hpo::Value{*trial.params.number("lr")});
         char rounded[32];
         std::snprintf(rounded, sizeof rounded, "%.3e", *trial.params.number("lr"));
-        replace("TIME", clock(trial.started->microseconds + 500'000));
+        replace("TIME", clock(microseconds_since_epoch(*trial.started) + 500'000));
         replace("LR", exact);
         replace("ROUNDED", rounded);
         replace("BATCH", std::to_string(static_cast<int>(*trial.params.number("batch"))));
         text += shown + "\n";
         if (const auto error = errors.find(trial.number); error != errors.end())
-            text += "[" + clock(trial.completed->microseconds - 1'500'000) + "] Error: " + error->second + "\n";
-        else text += "[" + clock(trial.completed->microseconds - 1'500'000) + "] Epoch 0 - Validation Error: 0.71 at step 3\n";
+            text += "[" + clock(microseconds_since_epoch(*trial.completed) - 1'500'000) + "] Error: " + error->second + "\n";
+        else text += "[" + clock(microseconds_since_epoch(*trial.completed) - 1'500'000) + "] Epoch 0 - Validation Error: 0.71 at step 3\n";
     }
     return text;
 }
@@ -272,7 +272,7 @@ TEST_CASE("an error in a program's own log belongs to the trial whose parameters
         trial.params.set("lr", hpo::FloatDistribution{1e-6, 1, true, {}}, 0.00123456 * (i + 1));
         trial.params.set("batch", hpo::IntDistribution{1, 64, false, 1}, i < 3 ? 32 : 16);
         trial.values.assign(i % 2 == 0 ? 1 : 0, 0.5);
-        trial.started = hpo::Time{trial.completed->microseconds - 9'000'000};
+        trial.started = *trial.completed - std::chrono::microseconds{9'000'000};
         trials.push_back(trial);
     }
     const std::map<std::int64_t, std::string> errors{{1, figures}, {3, "mat1 and mat2 shapes cannot be multiplied (16x8 and 78x99)"}};
@@ -299,7 +299,7 @@ TEST_CASE("an error in a program's own log belongs to the trial whose parameters
               .told.empty());
     // Two trials at a time: which one printed the error is not known.
     std::vector<hpo::Trial> parallel = trials;
-    for (hpo::Trial& trial : parallel) trial.started = hpo::Time{trial.completed->microseconds - 19'000'000};
+    for (hpo::Trial& trial : parallel) trial.started = *trial.completed - std::chrono::microseconds{19'000'000};
     CHECK(match_of(own_log(parallel, "[TIME] {'lr': LR, 'batch': BATCH}", errors), parallel).told.empty());
 }
 
@@ -310,7 +310,7 @@ TEST_CASE("an error behind a trial's end is not that trial's, and a clock is not
         trial.params = {};
         trial.params.set("lr", hpo::FloatDistribution{1e-6, 1, true, {}}, 0.001 * (i + 1));
         trial.values.assign(i == 0 ? 1 : 0, 0.5);
-        trial.started = hpo::Time{trial.completed->microseconds - 1'199'000'000};
+        trial.started = *trial.completed - std::chrono::microseconds{1'199'000'000};
         trials.push_back(trial);
     }
     // Each trial takes twenty minutes, and the first tells its parameters at its end. The second runs out of memory a minute after its
@@ -448,7 +448,7 @@ TEST_CASE("a log without parameters of another study that ran at the same time i
 TEST_CASE("what was printed without a number belongs to the one trial that ran then, or to none") {
     std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, hpo::TrialState::pruned, 20, 1.5),
                                    ended(2, logged_complete, 30, 2.5)};
-    for (std::size_t i = 1; i < 3; ++i) trials[i].started = hpo::Time{trials[i].completed->microseconds - 9'000'000};
+    for (std::size_t i = 1; i < 3; ++i) trials[i].started = *trials[i].completed - std::chrono::microseconds{9'000'000};
     const std::string first =
         "[I 2026-01-31 12:00:10,010] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n";
     const std::string second = "[I 2026-01-31 12:00:20,010] Trial 1 pruned. \n";
@@ -545,9 +545,9 @@ TEST_CASE("the one trial that ran at a time is found by a binary search, and is 
         hpo::Trial trial;
         trial.number = i;
         trial.state = random() % 8 == 0 ? hpo::TrialState::running : hpo::TrialState::fail;
-        trial.started = hpo::Time{static_cast<std::int64_t>(random() % 40960)};
+        trial.started = hpo::Time{std::chrono::microseconds{static_cast<std::int64_t>(random() % 40960)}};
         if (trial.state == hpo::TrialState::fail || random() % 500 != 0)
-            trial.completed = hpo::Time{trial.started->microseconds + static_cast<std::int64_t>(random() % 20)};
+            trial.completed = *trial.started + std::chrono::microseconds{static_cast<std::int64_t>(random() % 20)};
         trials.push_back(trial);
     }
     const auto counts = [](const hpo::Trial& trial) { return trial.number % 7 != 0 && trial.completed.has_value(); };
@@ -559,7 +559,8 @@ TEST_CASE("the one trial that ran at a time is found by a binary search, and is 
         const std::int64_t to = from + static_cast<std::int64_t>(random() % 3);
         std::vector<const hpo::Trial*> all;
         for (const hpo::Trial& trial : trials) {
-            if (counts(trial) && trial.started->microseconds <= to && trial.completed->microseconds > from) all.push_back(&trial);
+            if (counts(trial) && microseconds_since_epoch(*trial.started) <= to && microseconds_since_epoch(*trial.completed) > from)
+                all.push_back(&trial);
         }
         CHECK(running.only_one(from, to) == (all.size() == 1 ? all.front() : nullptr));
         found += all.size() == 1 ? 1 : 0;
@@ -904,7 +905,7 @@ std::vector<hpo::Trial> one_failed() {
     std::vector<hpo::Trial> trials;
     for (int i = 0; i < 4; ++i) {
         trials.push_back(ended(i, i == 1 ? logged_fail : logged_complete, 10 * (i + 1), 0.5));
-        trials.back().started = hpo::Time{trials.back().completed->microseconds - 9'000'000};
+        trials.back().started = *trials.back().completed - std::chrono::microseconds{9'000'000};
     }
     return trials;
 }

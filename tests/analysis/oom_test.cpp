@@ -42,8 +42,8 @@ hpo::Trial our_trial(std::int64_t number, std::int64_t batch, const std::string&
                      model == "cnn" ? 0 : 1);
     trial.params.set("batch_size", hpo::IntDistribution{16, 256, false, 16}, static_cast<double>(batch));
     trial.params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true, {}}, 1e-3 * static_cast<double>(number % 7 + 1));
-    trial.started = hpo::Time{(1000 + number * 10) * 1'000'000};
-    trial.completed = hpo::Time{trial.started->microseconds + 8'000'000};
+    trial.started = hpo::Time{std::chrono::microseconds{(1000 + number * 10) * 1'000'000}};
+    trial.completed = *trial.started + std::chrono::microseconds{8'000'000};
     std::int64_t micro = batch;
     for (int index = 0;; ++index) {
         hpo::Attempt attempt;
@@ -475,7 +475,7 @@ TEST_CASE("memory that nobody can have left before is no leak") {
             hpo::Trial& trial = trials[i];
             const bool fits = i != 3;
             trial.number = static_cast<std::int64_t>(i);
-            trial.started = hpo::Time{1'000'000 * static_cast<std::int64_t>(i)};
+            trial.started = hpo::Time{std::chrono::microseconds{1'000'000 * static_cast<std::int64_t>(i)}};
             trial.params.set("batch_size", hpo::IntDistribution{1, 1024}, 32);
             trial.params.set("lr", hpo::FloatDistribution{0, 1}, 0.1 * static_cast<double>(i + 1));
             trial.params.set(name, hpo::FloatDistribution{0, 1}, fits ? completed : failed);
@@ -510,8 +510,8 @@ TEST_CASE("what was in use is no leak if a trial as large ran at once afterwards
         for (std::size_t i = 0; i < trials.size(); ++i) {
             hpo::Trial& trial = trials[i];
             trial.number = static_cast<std::int64_t>(i);
-            trial.started = hpo::Time{trial.number * (duration_us + pause_us)};
-            trial.completed = hpo::Time{trial.started->microseconds + duration_us};
+            trial.started = hpo::Time{std::chrono::microseconds{trial.number * (duration_us + pause_us)}};
+            trial.completed = *trial.started + std::chrono::microseconds{duration_us};
             trial.params.set("batch_size", hpo::IntDistribution{4, 64}, batches.at(i));
             if (i == 2 || i == 5) {
                 trial.state = hpo::TrialState::fail;
@@ -666,8 +666,8 @@ hpo::Trial program_trial(std::int64_t number, double batch, bool fails) {
     trial.number = number;
     trial.params.set("batch", hpo::IntDistribution{256, 1024, false, 256}, batch);
     trial.params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true, {}}, 1e-3);
-    trial.started = hpo::Time{(1000 + number * 10) * 1'000'000};
-    trial.completed = hpo::Time{trial.started->microseconds + 8'000'000};
+    trial.started = hpo::Time{std::chrono::microseconds{(1000 + number * 10) * 1'000'000}};
+    trial.completed = *trial.started + std::chrono::microseconds{8'000'000};
     hpo::Attempt attempt;
     attempt.worker_pid = 100 + number;
     attempt.seconds = 2;
@@ -720,8 +720,8 @@ TEST_CASE("a number whose name says nothing is no remedy where a trial ran with 
         for (std::size_t i = 0; i < trials.size(); ++i) {
             hpo::Trial& trial = trials[i];
             trial.number = static_cast<std::int64_t>(i);
-            trial.started = hpo::Time{trial.number * 20'000'000};
-            trial.completed = hpo::Time{trial.started->microseconds + 5'000'000};
+            trial.started = hpo::Time{std::chrono::microseconds{trial.number * 20'000'000}};
+            trial.completed = *trial.started + std::chrono::microseconds{5'000'000};
             trial.params.set("x", hpo::FloatDistribution{0, 1, false, {}}, params[i].first);
             trial.params.set("batch", hpo::CategoricalDistribution{{hpo::Value{std::int64_t{8}}, hpo::Value{std::int64_t{32}}}},
                              params[i].second == 8 ? 0 : 1);

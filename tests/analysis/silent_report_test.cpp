@@ -20,8 +20,8 @@ hpo::Trial ran(std::int64_t number, hpo::TrialState state, double start, double 
     hpo::Trial trial;
     trial.number = number;
     trial.state = state;
-    trial.started = hpo::Time{1'000'000'000'000 + static_cast<std::int64_t>(start * 1e6)};
-    if (seconds >= 0) trial.completed = hpo::Time{trial.started->microseconds + static_cast<std::int64_t>(seconds * 1e6)};
+    trial.started = hpo::Time{std::chrono::microseconds{1'000'000'000'000 + static_cast<std::int64_t>(start * 1e6)}};
+    if (seconds >= 0) trial.completed = *trial.started + std::chrono::microseconds{static_cast<std::int64_t>(seconds * 1e6)};
     if (state == hpo::TrialState::complete) trial.values = {0.5};
     for (int step = 0; step < reports; ++step) trial.intermediate[step] = 0.1;
     trial.params.set("batch_size", hpo::IntDistribution{8, 64, false, 8}, 8);
@@ -295,9 +295,9 @@ TEST_CASE("the worst value that several trials share is a penalty only where the
     CHECK(failure_totals(trials, failure_cases(trials), found).is_uncertain());
     CHECK(report(minimise).values.empty());  // there it is the best
     CHECK(report({}).values.empty());
-    for (std::size_t i = 20; i < 24; ++i) trials[i].completed = hpo::Time{trials[i].started->microseconds + 500'000'000};
+    for (std::size_t i = 20; i < 24; ++i) trials[i].completed = *trials[i].started + std::chrono::microseconds{500'000'000};
     CHECK(report(maximise).values.empty());  // a model that learns nothing takes its time
-    for (std::size_t i = 20; i < 24; ++i) trials[i].completed = hpo::Time{trials[i].started->microseconds + 3'000'000};
+    for (std::size_t i = 20; i < 24; ++i) trials[i].completed = *trials[i].started + std::chrono::microseconds{3'000'000};
     trials.resize(22);
     CHECK(report(maximise).values.empty());  // two
 }
@@ -306,7 +306,7 @@ TEST_CASE("a value that is not finite counts in each objective, and is no yardst
     auto trials = one_after_another(10, 60, 0);
     for (hpo::Trial& trial : trials) trial.values = {0.5, 0.5};
     trials[4].values = {0.5, HUGE_VAL};
-    trials[4].completed = hpo::Time{trials[4].started->microseconds + 1};
+    trials[4].completed = *trials[4].started + std::chrono::microseconds{1};
     trials[7].values = {-HUGE_VAL, 1};
     const auto report = report_of(trials);
     REQUIRE(report.values.infinite.size() == 2);

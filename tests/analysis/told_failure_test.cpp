@@ -286,8 +286,8 @@ TEST_CASE("the neighbours of a study of another program are found by the process
             hpo::Trial trial;
             trial.number = i;
             trial.state = i == 5 ? hpo::TrialState::fail : hpo::TrialState::complete;
-            trial.started = hpo::Time{(i < 3 ? 0 : 100) * 1'000'000 + i};
-            trial.completed = hpo::Time{(i == 5 ? 110 : i < 3 ? 90 : 200) * 1'000'000 + i};
+            trial.started = hpo::Time{std::chrono::microseconds{(i < 3 ? 0 : 100) * 1'000'000 + i}};
+            trial.completed = hpo::Time{std::chrono::microseconds{(i == 5 ? 110 : i < 3 ? 90 : 200) * 1'000'000 + i}};
             if (i < 5) trial.values = {0.5};
             const std::string process = begin + std::to_string(5000 + i % 3);
             if (!attribute.empty()) trial.user_attributes[attribute] = number ? process : hpo::json_quote(process);
@@ -314,7 +314,7 @@ TEST_CASE("the neighbours of a study of another program are found by the process
     hosts[5].user_attributes["worker"] = "\"node2:5002\"";
     CHECK(of(hosts).numbers.empty());
     auto alone = study("", "", false);
-    alone[3].completed = alone[4].completed = hpo::Time{105 * 1'000'000};
+    alone[3].completed = alone[4].completed = hpo::Time{std::chrono::microseconds{105 * 1'000'000}};
     CHECK(of(alone).numbers.empty());
 }
 

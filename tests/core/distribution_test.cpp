@@ -9,10 +9,10 @@
 using namespace hpo;
 
 TEST_CASE("a high that is a grid point but for rounding stays as it was written") {
-    CHECK(hpo::get<FloatDistribution>(checked("p", FloatDistribution{0, 0.7, false, 0.1})).high == 0.7);
-    CHECK(hpo::get<FloatDistribution>(checked("p", FloatDistribution{0, 0.5, false, 0.1})).high == 0.5);
-    CHECK(hpo::get<FloatDistribution>(checked("p", FloatDistribution{0, 1.05, false, 0.5})).high == 1.0);
-    CHECK(hpo::get<IntDistribution>(checked("p", IntDistribution{128, 520, false, 32})).high == 512);
+    CHECK(std::get<FloatDistribution>(checked("p", FloatDistribution{0, 0.7, false, 0.1})).high == 0.7);
+    CHECK(std::get<FloatDistribution>(checked("p", FloatDistribution{0, 0.5, false, 0.1})).high == 0.5);
+    CHECK(std::get<FloatDistribution>(checked("p", FloatDistribution{0, 1.05, false, 0.5})).high == 1.0);
+    CHECK(std::get<IntDistribution>(checked("p", IntDistribution{128, 520, false, 32})).high == 512);
 }
 
 TEST_CASE("impossible distributions are refused with what would be right") {

@@ -334,7 +334,7 @@ TEST_CASE("what other studies measured on the device is learned before the study
         Attempt attempt = finished(i, {.bytes = 1300 * mebibyte}).attempts[0];
         attempt.device_name = "a card";
         attempt.model_family = "t fp32 model=base";
-        attempt.started = Time{i};
+        attempt.started = Time{std::chrono::microseconds{i}};
         elsewhere.push_back(attempt);
     }
     const auto after = [&](const Calibrated& guard, const RunsOn& runs_on, const std::vector<Attempt>& past,

@@ -189,7 +189,7 @@ struct GuardedStudy {
     }
     [[nodiscard]] bool fits(const Network& network) const { return network.bytes <= static_cast<double>(capacity); }
     void refuse(const Network& network, const Estimate& estimate, int at) {
-        rejections.push_back({.params = network.params, .estimate = estimate, .at = Time{at}});
+        rejections.push_back({.params = network.params, .estimate = estimate, .at = Time{std::chrono::microseconds{at}}});
     }
     /// A network that does not fit runs out of memory.
     void run(const Network& network, const Estimate& estimate, int at) {
@@ -200,7 +200,7 @@ struct GuardedStudy {
         Attempt& attempt = trial.attempts.emplace_back();
         attempt.device_name = "cpu";
         attempt.estimate = estimate;
-        attempt.started = Time{at};
+        attempt.started = Time{std::chrono::microseconds{at}};
         attempt.capacity_bytes = capacity;
         attempt.outcome = fits(network) ? OutcomeKind::complete : OutcomeKind::failed;
         if (fits(network)) {

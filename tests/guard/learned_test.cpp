@@ -247,7 +247,7 @@ TEST_CASE("where three proposals of ten exceed the device, ventures and those th
         for (int i = 0; i < 200; ++i) {
             ParamSet params = draw_params(random);
             const double truth = law(params) * std::exp(noise(random));
-            const Time at{i};
+            const Time at{std::chrono::microseconds{i}};
             const History history{"s", study.directions, study.trials, rejections};
             const Estimate estimate = guard.estimate(learned_query(params, {}, history, capacity));
             if (*estimate.need > capacity) {
@@ -283,7 +283,7 @@ TEST_CASE("a study all of whose proposals are at the edge of the device goes on 
         if (bytes > static_cast<double>(capacity)) study.refused(draw_params(random), capacity);
         else study.measured(draw_params(random), bytes);
         study.trials.back().attempts.back().estimate = Estimate{.need = capacity, .confidence = 0.6};
-        study.trials.back().attempts.back().started = Time{1};
+        study.trials.back().attempts.back().started = Time{std::chrono::microseconds{1}};
     }
     const guard::Calibrated guard;
     std::vector<Rejection> rejections;
@@ -292,7 +292,7 @@ TEST_CASE("a study all of whose proposals are at the edge of the device goes on 
         const History history{"s", study.directions, study.trials, rejections};
         const Estimate estimate = guard.estimate(learned_query(params, {}, history, capacity));
         if (*estimate.need <= capacity) break;
-        rejections.push_back({.params = params, .estimate = estimate, .at = Time{2}});
+        rejections.push_back({.params = params, .estimate = estimate, .at = Time{std::chrono::microseconds{2}}});
         REQUIRE(rejections.size() <= 250);  // far below what ends a study
     }
     CHECK(rejections.size() > 50);

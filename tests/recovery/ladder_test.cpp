@@ -198,7 +198,7 @@ TEST_CASE("what was away is waited for in pauses that double, once it was there 
     using Names = std::vector<std::string>;
     const Failure away = hpo::classify_python("requests.exceptions.ConnectionError: host: Max retries exceeded with url: /model");
     REQUIRE(away.kind == FailureKind::environment);
-    const auto at = [](std::int64_t second) { return hpo::Time{second * 1'000'000}; };
+    const auto at = [](std::int64_t second) { return hpo::Time{std::chrono::microseconds{second * 1'000'000}}; };
     Trial well;
     well.state = hpo::TrialState::complete;
     well.completed = at(10);

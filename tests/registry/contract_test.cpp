@@ -71,7 +71,7 @@ TEST_CASE("a handle draws what its sampler draws") {
 
 TEST_CASE("the suites see policies that break their contracts") {
     struct OutOfRange {
-        double suggest(const hpo::Ask& ask) { return hpo::holds<hpo::CategoricalDistribution>(ask.distribution) ? 0 : 1e9; }
+        double suggest(const hpo::Ask& ask) { return std::holds_alternative<hpo::CategoricalDistribution>(ask.distribution) ? 0 : 1e9; }
     };
     struct Forgetful {
         int calls = 0;

@@ -53,7 +53,8 @@ public:
             else if (each.state == TrialState::running && rng_.below(3) == 0) end(each);
         }
         if (rng_.below(4) == 0)
-            rejections.push_back({.params = trials.back().params, .violation = rng_.uniform(), .at = hpo::Time{now_ + 500'000}});
+            rejections.push_back(
+                {.params = trials.back().params, .violation = rng_.uniform(), .at = hpo::Time{std::chrono::microseconds{now_ + 500'000}}});
     }
     void widen(std::string_view name, Distribution distribution) {
         for (auto& [known, present] : space_) {
@@ -71,7 +72,7 @@ private:
     void start(Trial& trial) {
         trial.state = TrialState::running;
         now_ += 1'000;
-        if (rng_.below(10) != 0) trial.started = hpo::Time{now_};
+        if (rng_.below(10) != 0) trial.started = hpo::Time{std::chrono::microseconds{now_}};
         const bool has_branch = rng_.below(3) == 0;
         for (const auto& [name, distribution] : space_) {
             if (name == "branch" && !has_branch) continue;
@@ -82,7 +83,7 @@ private:
         }
     }
     void end(Trial& trial) {
-        trial.completed = hpo::Time{now_};
+        trial.completed = hpo::Time{std::chrono::microseconds{now_}};
         if (rng_.below(9) == 0) {
             hpo::ParamSet changed = trial.params;
             changed.set({"rate", changed.find("rate")->distribution, 1e-3});

@@ -117,13 +117,13 @@ TEST_CASE("a NaN value is the worst, whichever way is better") {
 
 TEST_CASE("rejected proposals are infeasible observations in the order of time, and are not counted as trials") {
     Trials trials;
-    trials.add(TrialState::complete, 1).started = hpo::Time{10};
-    trials.add(TrialState::complete, 2).started = hpo::Time{20};
+    trials.add(TrialState::complete, 1).started = hpo::Time{std::chrono::microseconds{10}};
+    trials.add(TrialState::complete, 2).started = hpo::Time{std::chrono::microseconds{20}};
     std::vector<hpo::Rejection> rejections(3);
     for (std::size_t i = 0; i < 3; ++i) {
         rejections[i].params.set("id", hpo::IntDistribution{0, 1000}, 100.0 + static_cast<double>(i));
         rejections[i].violation = 1;
-        rejections[i].at = hpo::Time{15 * static_cast<std::int64_t>(i)};
+        rejections[i].at = hpo::Time{std::chrono::microseconds{15 * static_cast<std::int64_t>(i)}};
     }
     CHECK(ids(split(trials, 0.5, Direction::minimize, rejections).below) == Ids{0});
     CHECK(ids(split(trials, 0.5, Direction::minimize, rejections).above) == Ids{100, 101, 1, 102});

@@ -23,14 +23,14 @@ public:
                 const hpo::ParamSet&) override {
         last_within = within;
         if (const auto found = values_.find(name); found != values_.end()) return found->second;
-        if (hpo::holds<hpo::CategoricalDistribution>(distribution)) {
+        if (std::holds_alternative<hpo::CategoricalDistribution>(distribution)) {
             double index = 0;
             while (!within.admits(index)) ++index;
             return index;
         }
         const hpo::Distribution part = *narrowed(distribution, within);
-        if (const auto* real = hpo::get_if<hpo::FloatDistribution>(&part)) return real->low;
-        return static_cast<double>(hpo::get<hpo::IntDistribution>(part).low);
+        if (const auto* real = std::get_if<hpo::FloatDistribution>(&part)) return real->low;
+        return static_cast<double>(std::get<hpo::IntDistribution>(part).low);
     }
     hpo::Narrowing last_within;
 
@@ -108,7 +108,7 @@ TEST_CASE("a script describes its study") {
                                                                                {"time", "2h"},
                                                                                {"trials", "40"},
                                                                                {"workers", "2"}});
-    CHECK(hpo::get<double>(study.fixed_params.at("optim.lr")) == 0.1);
+    CHECK(std::get<double>(study.fixed_params.at("optim.lr")) == 0.1);
     CHECK(study.has_on_oom);
     CHECK_FALSE(study.has_on_failure);
     REQUIRE(study.options.size() == 1);
@@ -130,8 +130,8 @@ TEST_CASE("a space draws, narrows and refuses") {
     CHECK(base.value("batch") == hpo::Value{std::int64_t{32}});
     const auto large = ask(script, {{"model", 1}, {"length", 256}});
     CHECK(large.value("model") == hpo::Value{std::string{"large"}});
-    CHECK(hpo::get<hpo::IntDistribution>(*large.find("length")->distribution).high == 512);
-    CHECK(hpo::get<hpo::FloatDistribution>(*large.find("lr")->distribution).log);
+    CHECK(std::get<hpo::IntDistribution>(*large.find("length")->distribution).high == 512);
+    CHECK(std::get<hpo::FloatDistribution>(*large.find("lr")->distribution).log);
 
     try {
         ask(script, {{"model", 1}, {"length", 352}});

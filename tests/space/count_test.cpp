@@ -78,7 +78,7 @@ TEST_CASE("a space without parameters has one combination") {
 TEST_CASE("branches are counted by the categorical that branches") {
     const Space space = [](SpaceTrial& trial) {
         trial.suggest_int("always", 1, 3);
-        const auto kind = hpo::get<std::string>(trial.suggest_categorical("kind", texts({"mlp", "cnn", "none"})));
+        const auto kind = std::get<std::string>(trial.suggest_categorical("kind", texts({"mlp", "cnn", "none"})));
         if (kind == "mlp") trial.suggest_int("width", 1, 4);
         if (kind == "cnn") {
             trial.suggest_int("channels", 1, 5);
@@ -288,7 +288,7 @@ struct RandomSpace {
                 std::vector<Value> choices;
                 for (std::int64_t v = 0; v < question.size; ++v) choices.emplace_back(v);
                 const std::vector<Value> only(choices.begin(), choices.begin() + most);
-                values[i] = static_cast<int>(hpo::get<std::int64_t>(trial.suggest_categorical(name, choices, {.only = only})));
+                values[i] = static_cast<int>(std::get<std::int64_t>(trial.suggest_categorical(name, choices, {.only = only})));
             } else {
                 values[i] = static_cast<int>(trial.suggest_int(name, 0, question.size - 1, {.max = most - 1}));
             }
@@ -371,7 +371,7 @@ TEST_CASE("a requirement in the middle of a space refuses whole combinations, ho
     for (const bool early : {true, false}) {
         CAPTURE(early);
         const Space space = [early](SpaceTrial& trial) {
-            const auto kind = hpo::get<std::string>(trial.suggest_categorical("kind", texts({"a", "b"})));
+            const auto kind = std::get<std::string>(trial.suggest_categorical("kind", texts({"a", "b"})));
             const auto x = trial.suggest_int("x", 1, 10);
             if (early) trial.require(x < 9 || kind == "b", "no");
             trial.suggest_int("y", 1, 10);
@@ -416,7 +416,7 @@ TEST_CASE("where refused combinations cannot be counted, random ones say how man
 
 TEST_CASE("a count under fixed values is that of the branches which have them") {
     const Space space = [](SpaceTrial& trial) {
-        const auto kind = hpo::get<std::string>(trial.suggest_categorical("kind", texts({"mlp", "cnn"})));
+        const auto kind = std::get<std::string>(trial.suggest_categorical("kind", texts({"mlp", "cnn"})));
         if (kind == "mlp") trial.suggest_int("width", 1, 4);
         else trial.suggest_int("channels", 1, 7);
         const auto batch = trial.suggest_int("batch", 8, 64, {.step = 8, .max = kind == "mlp" ? 64 : 32});

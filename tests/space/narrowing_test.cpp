@@ -14,7 +14,7 @@ using hpo::Narrowing;
 TEST_CASE("a narrowed range keeps to the whole one's grid") {
     CHECK(narrowed(IntDistribution{8, 64, false, 8}, {.low = 9, .high = 30}) == Distribution{IntDistribution{16, 24, false, 8}});
     CHECK(narrowed(IntDistribution{1, 10, true}, {.low = 3}) == Distribution{IntDistribution{3, 10, true}});
-    const auto part = hpo::get<FloatDistribution>(*narrowed(FloatDistribution{0.1, 0.9, false, 0.2}, {.low = 0.2, .high = 0.8}));
+    const auto part = std::get<FloatDistribution>(*narrowed(FloatDistribution{0.1, 0.9, false, 0.2}, {.low = 0.2, .high = 0.8}));
     CHECK(part.low == Approx(0.3));
     CHECK(part.high == Approx(0.7));
     CHECK(part.step == 0.2);
@@ -30,8 +30,8 @@ TEST_CASE("a bound on a grid point keeps that point, whatever its last bit") {
         CAPTURE(bound);
         REQUIRE(part);
         CHECK(hpo::is_single(*part));
-        CHECK(within.admits(hpo::get<FloatDistribution>(*part).low));
-        CHECK(hpo::contains(tenths, hpo::get<FloatDistribution>(*part).low));
+        CHECK(within.admits(std::get<FloatDistribution>(*part).low));
+        CHECK(hpo::contains(tenths, std::get<FloatDistribution>(*part).low));
     }
 }
 

@@ -15,8 +15,8 @@ struct Least final : hpo::ParamSource {
     double draw(const std::string&, const hpo::Distribution& distribution, const hpo::Narrowing& within, const hpo::ParamSet&) override {
         ++draws;
         const auto part = *hpo::narrowed(distribution, within);
-        if (const auto* real = hpo::get_if<hpo::FloatDistribution>(&part)) return real->low;
-        if (const auto* integer = hpo::get_if<hpo::IntDistribution>(&part)) return static_cast<double>(integer->low);
+        if (const auto* real = std::get_if<hpo::FloatDistribution>(&part)) return real->low;
+        if (const auto* integer = std::get_if<hpo::IntDistribution>(&part)) return static_cast<double>(integer->low);
         std::size_t index = 0;
         while (!within.admits(static_cast<double>(index))) ++index;
         return static_cast<double>(index);

@@ -35,7 +35,7 @@ Study learn(Store& store, const char* name) {
         PeakPrediction prediction;
         prediction.need = prediction.comfort = 1000 * mebibyte;
         attempt.estimate = guard::predicted_estimate(prediction, 0.01);
-        attempt.started = Time{1'790'000'000'000'000 + number};
+        attempt.started = Time{std::chrono::microseconds{1'790'000'000'000'000 + number}};
         store.begin_attempt(trial, attempt);
         const bool failed = number % 5 == 0;
         attempt.outcome = failed ? OutcomeKind::failed : OutcomeKind::complete;

@@ -63,7 +63,7 @@ std::int64_t best_of(const std::string& store) {
 std::int64_t whole_model(const std::filesystem::path& folder) {
     const auto manifest = hpo::tune::read_manifest(folder);
     hpo::tune::require_whole(folder, manifest);
-    CHECK(read_file(folder / "point.txt") == hpo::number_text(hpo::get<double>(manifest.params.at("x"))) + " 0.0\n");
+    CHECK(read_file(folder / "point.txt") == hpo::number_text(std::get<double>(manifest.params.at("x"))) + " 0.0\n");
     return manifest.trial;
 }
 

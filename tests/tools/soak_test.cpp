@@ -62,7 +62,7 @@ return hpo.study {
     CHECK(trials.size() == 200);
     std::map<std::string, std::size_t> met;
     for (const hpo::Trial& trial : trials) {
-        const std::string fault = hpo::get<std::string>(*trial.params.value("fault"));
+        const std::string fault = std::get<std::string>(*trial.params.value("fault"));
         ++met[fault];
         CAPTURE(trial.number, fault);
         if (fault == "none") {  // no trial is lost to another's fault

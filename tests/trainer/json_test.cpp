@@ -163,7 +163,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.settles);
     CHECK(got.shapes_only);
     CHECK(encode(sent).size() == 19);
-    CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));
+    CHECK(std::isnan(std::get<double>(there_and_back(Value{std::nan("")}))));
     CHECK(encode(there_and_back(sent)) == encode(sent));
 }
 

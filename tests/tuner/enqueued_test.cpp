@@ -52,7 +52,7 @@ struct LeftOutListener final : TuneObserver {
 
 const Space branches = [](SpaceTrial& trial) {
     trial.suggest_float("x", 0, 1);
-    const std::string kind = get<std::string>(trial.suggest_categorical("kind", {std::string{"a"}, std::string{"b"}}));
+    const std::string kind = std::get<std::string>(trial.suggest_categorical("kind", {std::string{"a"}, std::string{"b"}}));
     if (kind == "a") trial.suggest_int("n", 1, 5);
 };
 

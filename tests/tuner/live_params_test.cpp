@@ -85,8 +85,8 @@ TuneResult run(Store& store, Executor& executor, std::int64_t trials, S sampler 
 }
 
 double number(const Value& value) {
-    if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-    return *get_if<double>(&value);
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+    return *std::get_if<double>(&value);
 }
 
 double value_of_branch(const Asking::Trial& trial) {
@@ -175,7 +175,7 @@ TEST_CASE("a range may change from trial to trial") {
         CAPTURE(trial.number, trial.attempts.back().failure ? trial.attempts.back().failure->message : "");
         CHECK(trial.state == TrialState::complete);
         CHECK(contains(*trial.params.begin()->distribution, trial.params.begin()->internal));
-        CHECK(get_if<IntDistribution>(trial.params.begin()->distribution.get())->high == (trial.number % 2 == 0 ? 8 : 2));
+        CHECK(std::get_if<IntDistribution>(trial.params.begin()->distribution.get())->high == (trial.number % 2 == 0 ? 8 : 2));
     }
 }
 

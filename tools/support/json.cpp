@@ -16,13 +16,10 @@ Json to_json(double number) {
 }
 
 Json to_json(const Value& value) {
-    switch (value.kind()) {
-        case Value::Kind::truth: return get<bool>(value);
-        case Value::Kind::whole: return get<std::int64_t>(value);
-        case Value::Kind::real: return to_json(get<double>(value));
-        case Value::Kind::text: return get<std::string>(value);
-        case Value::Kind::null: break;
-    }
+    if (const auto* truth = std::get_if<bool>(&value)) return *truth;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+    if (const auto* real = std::get_if<double>(&value)) return to_json(*real);
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
     return nullptr;
 }
 

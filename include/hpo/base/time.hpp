@@ -1,34 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <compare>
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 
 namespace hpo {
 
 /// A moment, UTC.
-///
-/// Design note: <chrono> costs every program that includes the core 0.2 s of compile time. So moments and durations of the core and the
-/// tuner are plain numbers with their unit in the name.
-struct Time {
-    std::int64_t microseconds = 0;  ///< since the epoch
-    friend auto operator<=>(const Time&, const Time&) = default;
-};
+using Time = std::chrono::sys_time<std::chrono::microseconds>;
 
-namespace time_detail {
-[[nodiscard]] inline std::int64_t microseconds_of(clockid_t clock) {
-    std::timespec moment{};
-    clock_gettime(clock, &moment);
-    return std::int64_t{moment.tv_sec} * 1'000'000 + moment.tv_nsec / 1'000;
-}
-}  // namespace time_detail
+[[nodiscard]] inline Time now() { return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now()); }
 
-[[nodiscard]] inline Time now() { return {time_detail::microseconds_of(CLOCK_REALTIME)}; }
+[[nodiscard]] inline std::int64_t microseconds_since_epoch(Time time) { return time.time_since_epoch().count(); }
 
-[[nodiscard]] inline double seconds_between(Time earlier, Time later) {
-    return static_cast<double>(later.microseconds - earlier.microseconds) / 1e6;
-}
+[[nodiscard]] inline double seconds_between(Time earlier, Time later) { return std::chrono::duration<double>{later - earlier}.count(); }
 
 /// Sleeps for this time, or shorter if a signal arrives.
 inline void sleep_seconds(double seconds) {
@@ -40,10 +26,10 @@ inline void sleep_seconds(double seconds) {
 /// Measures the time since its creation with the monotonic clock, which no change of the system time affects.
 class Stopwatch {
 public:
-    [[nodiscard]] double seconds() const { return static_cast<double>(time_detail::microseconds_of(CLOCK_MONOTONIC) - begin_) / 1e6; }
+    [[nodiscard]] double seconds() const { return std::chrono::duration<double>{std::chrono::steady_clock::now() - begin_}.count(); }
 
 private:
-    std::int64_t begin_ = time_detail::microseconds_of(CLOCK_MONOTONIC);
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace hpo

@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hpo/base/error.hpp"
@@ -44,46 +44,11 @@ struct CategoricalDistribution {
 
 /// The set that a parameter's values are drawn from: one of the three above. Values are passed on in the *internal* representation, a
 /// double: the number itself, or the index of a choice. It means the same as Optuna's distributions of the same names.
-///
-/// Design note: this is no std::variant, for the reason given at Value. It has space for all three kinds, because distributions are few and
-/// shared.
-class Distribution {
-public:
-    enum class Kind : unsigned char { real, whole, categorical };
-
-    Distribution() = default;
-    Distribution(FloatDistribution real) noexcept : real_{real} {}
-    Distribution(IntDistribution whole) noexcept : kind_{Kind::whole}, whole_{whole} {}
-    Distribution(CategoricalDistribution categorical) noexcept : kind_{Kind::categorical}, categorical_{std::move(categorical)} {}
-
-    [[nodiscard]] Kind kind() const noexcept { return kind_; }
-
-    /// The distribution as a FloatDistribution, IntDistribution or CategoricalDistribution. Returns nullptr if it is of another kind.
-    template <class T>
-    [[nodiscard]] friend const T* get_if(const Distribution* distribution) noexcept {
-        if constexpr (std::same_as<T, FloatDistribution>) return distribution->kind_ == Kind::real ? &distribution->real_ : nullptr;
-        else if constexpr (std::same_as<T, IntDistribution>) return distribution->kind_ == Kind::whole ? &distribution->whole_ : nullptr;
-        else return distribution->kind_ == Kind::categorical ? &static_cast<const T&>(distribution->categorical_) : nullptr;
-    }
-    template <class T>
-    [[nodiscard]] friend T* get_if(Distribution* distribution) noexcept {
-        return const_cast<T*>(  // NOLINT(cppcoreguidelines-pro-type-const-cast): the object is not const
-            get_if<T>(static_cast<const Distribution*>(distribution)));
-    }
+struct Distribution : std::variant<FloatDistribution, IntDistribution, CategoricalDistribution> {
+    using variant::variant;
 
     friend bool operator==(const Distribution&, const Distribution&) = default;
-
-private:
-    Kind kind_ = Kind::real;
-    FloatDistribution real_{};
-    IntDistribution whole_{};
-    CategoricalDistribution categorical_{};
 };
-
-template <class T>
-[[nodiscard]] const T* get_if(const Distribution* distribution) noexcept;
-template <class T>
-[[nodiscard]] T* get_if(Distribution* distribution) noexcept;
 
 /// Checks a distribution and lowers `high` to the last point of its grid. Throws bad_value with `place`.
 [[nodiscard]] Distribution checked(std::string_view place, Distribution distribution);
@@ -116,7 +81,7 @@ template <class T>
 
 inline Distribution checked(std::string_view place, Distribution distribution) {
     const auto refuse = [&](const std::string& got, const char* expected) { throw bad_value(place, got, expected); };
-    if (auto* real = get_if<FloatDistribution>(&distribution)) {
+    if (auto* real = std::get_if<FloatDistribution>(&distribution)) {
         const std::string range = "low " + number_text(real->low) + ", high " + number_text(real->high);
         if (!std::isfinite(real->low) || !std::isfinite(real->high)) refuse(range, "finite bounds");
         if (real->low > real->high) refuse(range, "low <= high");
@@ -130,7 +95,7 @@ inline Distribution checked(std::string_view place, Distribution distribution) {
             // A `high` that differs from a grid point only by rounding stays as it was written.
             if (std::fabs(steps - std::round(steps)) >= 1e-8) real->high = real->low + std::floor(steps) * *real->step;
         }
-    } else if (auto* whole = get_if<IntDistribution>(&distribution)) {
+    } else if (auto* whole = std::get_if<IntDistribution>(&distribution)) {
         const std::string range = "low " + std::to_string(whole->low) + ", high " + std::to_string(whole->high);
         if (whole->low > whole->high) refuse(range, "low <= high");
         if (whole->step < 1) refuse("step " + std::to_string(whole->step), "step >= 1");
@@ -139,53 +104,53 @@ inline Distribution checked(std::string_view place, Distribution distribution) {
         constexpr std::int64_t exact = std::int64_t{1} << 53;  // values travel as doubles
         if (whole->low < -exact || whole->high > exact) refuse(range, "bounds within +-2^53");
         whole->high = whole->low + (whole->high - whole->low) / whole->step * whole->step;
-    } else if (get<CategoricalDistribution>(distribution).choices.empty()) {
+    } else if (std::get<CategoricalDistribution>(distribution).choices.empty()) {
         refuse("no choices", "at least one");
     }
     return distribution;
 }
 
 inline bool is_single(const Distribution& distribution) {
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) return real->low == real->high;
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) return whole->low == whole->high;
-    return get<CategoricalDistribution>(distribution).choices.size() == 1;
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) return real->low == real->high;
+    if (const auto* whole = std::get_if<IntDistribution>(&distribution)) return whole->low == whole->high;
+    return std::get<CategoricalDistribution>(distribution).choices.size() == 1;
 }
 
 inline bool contains(const Distribution& distribution, double internal) {
     if (std::isnan(internal)) return false;
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) {
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
         if (internal < real->low || internal > real->high) return false;
         if (!real->step) return true;
         const double k = (internal - real->low) / *real->step;
         return std::fabs(k - std::round(k)) < 1e-8;
     }
     if (internal != std::floor(internal)) return false;
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) {
+    if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
         if (internal < static_cast<double>(whole->low) || internal > static_cast<double>(whole->high)) return false;
         return (static_cast<std::int64_t>(internal) - whole->low) % whole->step == 0;
     }
-    return internal >= 0 && internal < static_cast<double>(get<CategoricalDistribution>(distribution).choices.size());
+    return internal >= 0 && internal < static_cast<double>(std::get<CategoricalDistribution>(distribution).choices.size());
 }
 
 inline Value to_value(const Distribution& distribution, double internal) {
-    if (distribution.kind() == Distribution::Kind::real) return internal;
-    if (distribution.kind() == Distribution::Kind::whole) return static_cast<std::int64_t>(internal);
-    return get<CategoricalDistribution>(distribution).choices.at(static_cast<std::size_t>(internal));
+    if (std::holds_alternative<FloatDistribution>(distribution)) return internal;
+    if (std::holds_alternative<IntDistribution>(distribution)) return static_cast<std::int64_t>(internal);
+    return std::get<CategoricalDistribution>(distribution).choices.at(static_cast<std::size_t>(internal));
 }
 
 inline std::optional<double> to_internal(const Distribution& distribution, const Value& value) {
     const auto number = [&]() -> std::optional<double> {
-        if (const auto* real = get_if<double>(&value)) return *real;
-        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+        if (const auto* real = std::get_if<double>(&value)) return *real;
+        if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
         return std::nullopt;
     }();
-    if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) {
+    if (const auto* categorical = std::get_if<CategoricalDistribution>(&distribution)) {
         for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
             const Value& choice = categorical->choices[i];
             bool same = choice == value;
             if (!same && number) {
-                if (const auto* real = get_if<double>(&choice)) same = *real == *number;
-                else if (const auto* whole = get_if<std::int64_t>(&choice)) same = static_cast<double>(*whole) == *number;
+                if (const auto* real = std::get_if<double>(&choice)) same = *real == *number;
+                else if (const auto* whole = std::get_if<std::int64_t>(&choice)) same = static_cast<double>(*whole) == *number;
             }
             if (same) return static_cast<double>(i);
         }
@@ -209,45 +174,46 @@ namespace detail {
 inline std::optional<double> to_internal_as_written(const Distribution& distribution, const Value& value) {
     if (const auto internal = to_internal(distribution, value)) return internal;
     const std::string text = display_text(value);
-    if (!holds<std::string>(value)) return to_internal(distribution, Value{text});
+    if (!std::holds_alternative<std::string>(value)) return to_internal(distribution, Value{text});
     const auto number = detail::number_of_text(text);
     return number ? to_internal(distribution, Value{*number}) : std::nullopt;
 }
 
 inline std::optional<double> to_internal_unbounded(const Distribution& distribution, const Value& value) {
-    if (const auto internal = to_internal(distribution, value); internal || holds<CategoricalDistribution>(distribution)) return internal;
+    if (const auto internal = to_internal(distribution, value); internal || std::holds_alternative<CategoricalDistribution>(distribution))
+        return internal;
     std::optional<double> number;
-    if (const auto* const real = get_if<double>(&value)) number = *real;
-    else if (const auto* const whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
-    else if (const auto* const truth = get_if<bool>(&value)) number = *truth ? 1 : 0;
-    else if (const auto* const text = get_if<std::string>(&value)) number = detail::number_of_text(*text);
+    if (const auto* const real = std::get_if<double>(&value)) number = *real;
+    else if (const auto* const whole = std::get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
+    else if (const auto* const truth = std::get_if<bool>(&value)) number = *truth ? 1 : 0;
+    else if (const auto* const text = std::get_if<std::string>(&value)) number = detail::number_of_text(*text);
     if (!number || !std::isfinite(*number)) return std::nullopt;
-    const auto* const whole = get_if<IntDistribution>(&distribution);
+    const auto* const whole = std::get_if<IntDistribution>(&distribution);
     constexpr double exact_whole = 9007199254740992;  // 2^53
     if (whole && std::abs(*number) > exact_whole) return std::nullopt;
     if (whole) number = std::trunc(*number);
-    const bool is_log = whole ? whole->log : get<FloatDistribution>(distribution).log;
+    const bool is_log = whole ? whole->log : std::get<FloatDistribution>(distribution).log;
     return is_log && *number <= 0 ? std::nullopt : number;
 }
 
 inline bool compatible(const Distribution& a, const Distribution& b) {
-    if (a.kind() != b.kind()) return false;
-    if (const auto* real = get_if<FloatDistribution>(&a)) return real->log == get<FloatDistribution>(b).log;
-    if (const auto* whole = get_if<IntDistribution>(&a)) return whole->log == get<IntDistribution>(b).log;
+    if (a.index() != b.index()) return false;
+    if (const auto* real = std::get_if<FloatDistribution>(&a)) return real->log == std::get<FloatDistribution>(b).log;
+    if (const auto* whole = std::get_if<IntDistribution>(&a)) return whole->log == std::get<IntDistribution>(b).log;
     return a == b;
 }
 
 inline std::string describe(const Distribution& distribution) {
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) {
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
         return "float [" + display_text(real->low) + ", " + display_text(real->high) + "]" + (real->log ? " log" : "") +
                (real->step ? " step " + display_text(*real->step) : "");
     }
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) {
+    if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
         return "int [" + std::to_string(whole->low) + ", " + std::to_string(whole->high) + "]" + (whole->log ? " log" : "") +
                (whole->step != 1 ? " step " + std::to_string(whole->step) : "");
     }
     std::string text = "one of ";
-    for (const Value& choice : get<CategoricalDistribution>(distribution).choices) {
+    for (const Value& choice : std::get<CategoricalDistribution>(distribution).choices) {
         text += (text.size() > 7 ? ", " : "") + display_text(choice);
     }
     return text;

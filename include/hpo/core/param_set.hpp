@@ -83,15 +83,15 @@ inline const Param* ParamSet::find(std::string_view name) const noexcept {
 inline std::optional<double> ParamSet::number(std::string_view name) const {
     const auto found = value(name);
     if (!found) return std::nullopt;
-    if (const auto* real = get_if<double>(&*found)) return *real;
-    if (const auto* whole = get_if<std::int64_t>(&*found)) return static_cast<double>(*whole);
-    if (const auto* truth = get_if<bool>(&*found)) return *truth ? 1.0 : 0.0;
+    if (const auto* real = std::get_if<double>(&*found)) return *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&*found)) return static_cast<double>(*whole);
+    if (const auto* truth = std::get_if<bool>(&*found)) return *truth ? 1.0 : 0.0;
     return std::nullopt;
 }
 
 inline std::optional<std::int64_t> ParamSet::whole_number(std::string_view name) const {
     const auto found = value(name);
-    const auto* const whole = found ? get_if<std::int64_t>(&*found) : nullptr;
+    const auto* const whole = found ? std::get_if<std::int64_t>(&*found) : nullptr;
     return whole ? std::optional{*whole} : std::nullopt;
 }
 

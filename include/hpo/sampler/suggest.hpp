@@ -44,7 +44,7 @@ struct ProposalSeed {
 /// that it leaves.
 [[nodiscard]] inline Distribution left_by(const Narrowing& within, const Distribution& distribution, bool is_narrowed_out) {
     if (!is_narrowed_out) return distribution;
-    const auto* const categorical = get_if<CategoricalDistribution>(&distribution);
+    const auto* const categorical = std::get_if<CategoricalDistribution>(&distribution);
     if (!categorical || within.allowed.empty()) return narrowed(distribution, within).value_or(distribution);
     CategoricalDistribution left;
     for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
@@ -96,7 +96,7 @@ public:
         try {
             Rng rng = seed_.rng(name);
             const double suggested = sampler_.suggest(Ask{name, distribution, within, so_far, trial_, rng});
-            const bool is_number = !holds<CategoricalDistribution>(distribution);
+            const bool is_number = !std::holds_alternative<CategoricalDistribution>(distribution);
             const bool may_leave = asks_itself() && is_number && to_internal_unbounded(distribution, Value{suggested}) == suggested;
             if (!may_leave) require_legal(name, distribution, within, suggested);
             return suggested;
@@ -120,7 +120,7 @@ private:
         const bool is_narrowed_out = contains(distribution, internal);
         if (is_narrowed_out) got = display_text(to_value(distribution, internal)) + ", which this trial's narrowing leaves out";
         throw bad_value("sampler: parameter '" + name + "'", got,
-                        (holds<CategoricalDistribution>(distribution) ? "the index of " : "") +
+                        (std::holds_alternative<CategoricalDistribution>(distribution) ? "the index of " : "") +
                             describe(left_by(within, distribution, is_narrowed_out)));
     }
 

@@ -22,13 +22,13 @@ struct TpeAxis {
     bool log = false;
 
     explicit TpeAxis(const Distribution& distribution) {
-        if (const auto* real = get_if<FloatDistribution>(&distribution)) {
+        if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
             *this = TpeAxis{real->low, real->high, real->step.value_or(0), real->log};
-        } else if (const auto* whole = get_if<IntDistribution>(&distribution)) {
+        } else if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
             *this =
                 TpeAxis{static_cast<double>(whole->low), static_cast<double>(whole->high), static_cast<double>(whole->step), whole->log};
         } else {
-            choices = get<CategoricalDistribution>(distribution).choices.size();
+            choices = std::get<CategoricalDistribution>(distribution).choices.size();
             last = static_cast<double>(choices - 1);
         }
     }

@@ -16,7 +16,7 @@ namespace hpo::sampler {
 [[nodiscard]] double draw_uniform(const Distribution& distribution, const Narrowing& within, Rng& rng);
 
 inline double draw_uniform(const Distribution& distribution, const Narrowing& within, Rng& rng) {
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) {
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
         const double low = std::max(real->low, within.low);
         const double high = std::min(real->high, within.high);
         if (real->step) {
@@ -30,9 +30,9 @@ inline double draw_uniform(const Distribution& distribution, const Narrowing& wi
         const double drawn = real->log ? std::exp(std::log(low) + u * (std::log(high) - std::log(low))) : low * (1 - u) + high * u;
         return std::clamp(drawn, low, high);
     }
-    if (holds<IntDistribution>(distribution)) {
+    if (std::holds_alternative<IntDistribution>(distribution)) {
         const Distribution part = *narrowed(distribution, within);
-        const auto& whole = get<IntDistribution>(part);
+        const auto& whole = std::get<IntDistribution>(part);
         if (whole.log) {
             const double low = std::log(static_cast<double>(whole.low) - 0.5);
             const double high = std::log(static_cast<double>(whole.high) + 0.5);
@@ -42,7 +42,7 @@ inline double draw_uniform(const Distribution& distribution, const Narrowing& wi
         const auto steps = static_cast<std::uint64_t>((whole.high - whole.low) / whole.step);
         return static_cast<double>(whole.low + static_cast<std::int64_t>(rng.below(steps + 1)) * whole.step);
     }
-    const std::size_t choices = get<CategoricalDistribution>(distribution).choices.size();
+    const std::size_t choices = std::get<CategoricalDistribution>(distribution).choices.size();
     if (within.allowed.empty()) return static_cast<double>(rng.below(choices));
     auto skip = rng.below(static_cast<std::uint64_t>(std::count(within.allowed.begin(), within.allowed.end(), true)));
     std::size_t index = 0;

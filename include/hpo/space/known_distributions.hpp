@@ -27,7 +27,7 @@ public:
     [[nodiscard]] Distribution admitted(const std::string& name, Distribution distribution) const {
         const std::string place = "parameter '" + name + "'";
         require_parameter_name(name);
-        if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) require_choices(name, categorical->choices);
+        if (const auto* categorical = std::get_if<CategoricalDistribution>(&distribution)) require_choices(name, categorical->choices);
         distribution = checked(place, std::move(distribution));
         if (const Distribution* known = conflict(name, distribution)) {
             throw bad_value(place, describe(distribution) + ", where other trials have " + describe(*known),

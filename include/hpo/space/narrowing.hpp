@@ -35,7 +35,7 @@ inline bool Narrowing::admits(double internal) const {
 }
 
 inline std::optional<Distribution> narrowed(const Distribution& distribution, const Narrowing& within) {
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) {
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
         FloatDistribution part = *real;
         part.low = std::max(part.low, within.low);
         part.high = std::min(part.high, within.high);
@@ -50,7 +50,7 @@ inline std::optional<Distribution> narrowed(const Distribution& distribution, co
         if (part.low > part.high) return std::nullopt;
         return checked("narrowing", part);
     }
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) {
+    if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
         IntDistribution part = *whole;
         if (within.low > static_cast<double>(part.low)) {
             const auto step = static_cast<double>(whole->step);
@@ -65,7 +65,7 @@ inline std::optional<Distribution> narrowed(const Distribution& distribution, co
         if (part.low > part.high) return std::nullopt;
         return checked("narrowing", part);
     }
-    for (std::size_t i = 0; i < get<CategoricalDistribution>(distribution).choices.size(); ++i) {
+    for (std::size_t i = 0; i < std::get<CategoricalDistribution>(distribution).choices.size(); ++i) {
         if (within.admits(static_cast<double>(i))) return distribution;
     }
     return std::nullopt;

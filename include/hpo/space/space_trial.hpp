@@ -98,7 +98,7 @@ inline void require_parameter_name(std::string_view name) {
 
 inline void require_choices(std::string_view name, const std::vector<Value>& choices) {
     for (const Value& choice : choices) {
-        const auto* const text = get_if<std::string>(&choice);
+        const auto* const text = std::get_if<std::string>(&choice);
         if (!text || find_invalid_utf8(*text) == std::string_view::npos) continue;
         throw bad_value("parameter '" + std::string{name} + "'", "the choice " + ascii_text(std::string_view{*text}.substr(0, 80)),
                         "UTF-8");
@@ -124,7 +124,7 @@ inline Value SpaceTrial::suggest_categorical(const std::string& name, std::vecto
     const Distribution distribution = CategoricalDistribution{std::move(choices)};
     Narrowing within;
     if (options.only) {
-        within.allowed.assign(get<CategoricalDistribution>(distribution).choices.size(), false);
+        within.allowed.assign(std::get<CategoricalDistribution>(distribution).choices.size(), false);
         for (const Value& choice : *options.only) {
             const auto index = to_internal(distribution, choice);
             if (!index) throw bad_value("parameter '" + name + "'", display_text(choice) + " in its narrowing", describe(distribution));

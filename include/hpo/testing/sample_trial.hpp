@@ -65,7 +65,7 @@ namespace hpo::testing {
     attempt.fresh_worker = true;
     attempt.resumed_step = 7;
     attempt.checkpoint_step = 15;
-    attempt.started = Time{1'790'000'000'123'456};
+    attempt.started = Time{std::chrono::microseconds{1'790'000'000'123'456}};
     attempt.seconds = 12.345678901;
     attempt.outcome = OutcomeKind::failed;
     Failure failure;
@@ -100,7 +100,7 @@ namespace hpo::testing {
     rejection.reason = "needs 1.75 times the device";
     rejection.plan = sample_attempt(1).plan;
     rejection.capacity_bytes = 600'000'001;
-    rejection.at = Time{1'790'000'001'000'002};
+    rejection.at = Time{std::chrono::microseconds{1'790'000'001'000'002}};
     return rejection;
 }
 

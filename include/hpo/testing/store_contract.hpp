@@ -80,7 +80,7 @@ void check_store_contract(MakeStore&& make_store) {
             Trial trial = store.begin_trial(study.id, std::nullopt);
             for (int i = 0; i < 4; ++i) {
                 Attempt attempt = sample_attempt(i);
-                attempt.started = Time{1'790'000'000'000'000 + 1'000'000 * i + (name[0] == 'b' ? 500'000 : 0)};
+                attempt.started = Time{std::chrono::microseconds{1'790'000'000'000'000 + 1'000'000 * i + (name[0] == 'b' ? 500'000 : 0)}};
                 attempt.estimate->need = 1000 * (name[0] == 'b' ? 2 : 1) + i;
                 if (i == 0) attempt.device_name = "another card";
                 if (i == 1) attempt.outcome.reset();
@@ -139,7 +139,7 @@ void check_store_contract(MakeStore&& make_store) {
         trial.user_attributes = {{"oom", "true"}, {"note", "\"\xC3\xA9\\n\\\"\""}, {"list", "[1, {\"a\": null}]"}};
         trial.system_attributes = {{"grid_id", "3"}};
         trial.constraints = {{"memory", 0.5}, {"time", -infinity}};
-        trial.completed = Time{1'790'000'002'000'003};
+        trial.completed = Time{std::chrono::microseconds{1'790'000'002'000'003}};
         store.finish(trial);
         CHECK(text_of(all_trials(store, study).at(0)) == text_of(trial));
     }
@@ -252,7 +252,7 @@ void check_store_contract(MakeStore&& make_store) {
         const Study study = store.open_study("s", one, Store::Open::create);
         Rejection bare;
         bare.violation = infinity;
-        bare.at = Time{5};
+        bare.at = Time{std::chrono::microseconds{5}};
         store.reject(study.id, sample_rejection());
         store.reject(study.id, bare);
         const auto stored = store.rejections(study.id);

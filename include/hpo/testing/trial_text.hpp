@@ -19,7 +19,7 @@ namespace hpo::testing {
 [[nodiscard]] inline std::string text_of(bool value) { return value ? "true" : "false"; }
 [[nodiscard]] inline std::string text_of(double value) { return number_text(value); }
 [[nodiscard]] inline std::string text_of(const std::string& value) { return json_quote(value); }
-[[nodiscard]] inline std::string text_of(const Time& value) { return std::to_string(value.microseconds) + " us"; }
+[[nodiscard]] inline std::string text_of(const Time& value) { return std::to_string(microseconds_since_epoch(value)) + " us"; }
 [[nodiscard]] inline std::string text_of(OomCause value) { return std::string{to_text(value)}; }
 [[nodiscard]] inline std::string text_of(OutcomeKind value) { return "outcome " + std::to_string(static_cast<int>(value)); }
 [[nodiscard]] inline std::string text_of(const ParamSet& params);

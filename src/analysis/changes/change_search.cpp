@@ -120,7 +120,7 @@ double ChangeSearch::size_of(const Move& move) const {
         return a != 0 && b != 0 && (a > 0) == (b > 0) ? std::fabs(std::log2(a / b)) : 2.0;
     }
     if (move.axis >= order().plan_begin()) return 0.6;
-    return holds<bool>(*move.row->params->value(axis.param)) ? 0.6 : 4.0;
+    return std::holds_alternative<bool>(*move.row->params->value(axis.param)) ? 0.6 : 4.0;
 }
 
 void ChangeSearch::add_scaled(std::vector<Move>& moves, const ComparedTrials::Row& row, double spare) {

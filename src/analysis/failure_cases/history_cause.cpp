@@ -131,12 +131,13 @@ void find_victims(std::span<FailureCase> cases) {
     for (const Trial& trial : trials) {
         if (trial.started && trial.completed) in_order.push_back(&trial);
     }
-    std::ranges::stable_sort(in_order, {}, [](const Trial* trial) { return trial->started->microseconds; });
+    std::ranges::stable_sort(in_order, {}, [](const Trial* trial) { return *trial->started; });
     std::map<const Trial*, std::size_t> run_of;
     std::size_t run = 0;
     const Trial* previous = nullptr;
     for (const Trial* trial : in_order) {
-        const std::int64_t pause = previous ? trial->started->microseconds - previous->completed->microseconds : -1;
+        const std::int64_t pause =
+            previous ? microseconds_since_epoch(*trial->started) - microseconds_since_epoch(*previous->completed) : -1;
         if (pause < 0 || pause > longest_pause_us) ++run;
         run_of[trial] = run;
         previous = trial;

@@ -38,11 +38,11 @@ namespace hpo::analysis::detail {
 /// True if `text` begins with Python's representation of the value. The text has no blanks.
 [[nodiscard]] bool shows_value(std::string_view text, const Value& value) {
     const auto is_word = [&](std::string_view word) { return text.substr(0, text.find_first_of(",}")) == word; };
-    if (const auto* truth = get_if<bool>(&value)) return is_word(*truth ? "True" : "False");
-    if (const auto* words = get_if<std::string>(&value)) return hpo::detail::python_text(text) == without_blanks(*words);
+    if (const auto* truth = std::get_if<bool>(&value)) return is_word(*truth ? "True" : "False");
+    if (const auto* words = std::get_if<std::string>(&value)) return hpo::detail::python_text(text) == without_blanks(*words);
     std::optional<double> number;
-    if (const auto* real = get_if<double>(&value)) number = *real;
-    if (const auto* whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
+    if (const auto* real = std::get_if<double>(&value)) number = *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
     if (!number) return is_word("None");
     double shown = 0;
     const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), shown);
@@ -95,7 +95,7 @@ struct ClockReading {
 /// Returns nullopt if the times do not fit.
 [[nodiscard]] std::optional<ClockReading> read_clock(const LogEvent& event, const Trial& trial) {
     if (!event.microseconds || !trial.completed) return std::nullopt;
-    const std::int64_t apart = *event.microseconds - trial.completed->microseconds;
+    const std::int64_t apart = *event.microseconds - microseconds_since_epoch(*trial.completed);
     ClockReading reading;
     reading.quarters = static_cast<std::int64_t>(std::floor(static_cast<double>(apart + early_line) / static_cast<double>(quarter_hour)));
     reading.late = apart - reading.quarters * quarter_hour;
@@ -188,8 +188,8 @@ void leave_out_chance(const ProgramLog& log, std::vector<EventTrial>& found, std
     std::int64_t begin = INT64_MAX;
     std::int64_t end = INT64_MIN;
     for (const Trial& trial : trials) {
-        if (trial.started) begin = std::min(begin, trial.started->microseconds);
-        if (trial.completed) end = std::max(end, trial.completed->microseconds + late_line);
+        if (trial.started) begin = std::min(begin, microseconds_since_epoch(*trial.started));
+        if (trial.completed) end = std::max(end, microseconds_since_epoch(*trial.completed) + late_line);
     }
     std::size_t by_time_alone = 0;
     std::size_t others = 0;
@@ -239,8 +239,8 @@ void keep_timely(const ProgramLog& log, std::vector<EventTrial>& found, std::spa
 
 /// True if a line of this time, by the store's clock, was written while the trial ran.
 [[nodiscard]] bool ran_at(const Trial& trial, std::int64_t time) {
-    return trial.started && time >= trial.started->microseconds - early_line &&
-           (!trial.completed || time <= trial.completed->microseconds + late_line);
+    return trial.started && time >= microseconds_since_epoch(*trial.started) - early_line &&
+           (!trial.completed || time <= microseconds_since_epoch(*trial.completed) + late_line);
 }
 
 /// For each line that shows parameters, the trials that have them.
@@ -277,7 +277,7 @@ using ShownLines = std::vector<std::vector<const Trial*>>;
     const Trial* before = nullptr;
     for (const Trial* trial : shown) {
         if (!trial || trial == before) continue;
-        if (before && (!before->completed || before->completed->microseconds > trial->started->microseconds)) return false;
+        if (before && (!before->completed || *before->completed > *trial->started)) return false;
         before = trial;
     }
     return true;
@@ -355,12 +355,12 @@ struct RemarkTime {
     const std::size_t next = remark.events_before;
     if (next > 0) {
         const Trial* const before = lines.events[next - 1].trial;
-        if (before && before->completed) printed.from = before->completed->microseconds;
+        if (before && before->completed) printed.from = microseconds_since_epoch(*before->completed);
         else is_known = false;
     }
     if (next < lines.events.size()) {
         const Trial* const after = lines.events[next].trial;
-        if (after && after->completed) printed.to = after->completed->microseconds - 1;
+        if (after && after->completed) printed.to = microseconds_since_epoch(*after->completed) - 1;
         else is_known = false;
     } else if (!remark.process_died) {
         is_known = false;  // the log ends here, so any later trial may have printed it
@@ -379,7 +379,7 @@ struct RemarkTime {
     if (remark.shown_before == 0 || !lines.in_turn || !remark.time || !lines.usual) return nullptr;
     const Trial* const shown = lines.shown[remark.shown_before - 1];
     const std::int64_t time = remark.time->microseconds - *lines.usual * quarter_hour;
-    const bool has_ended = shown && shown->completed && time > shown->completed->microseconds;
+    const bool has_ended = shown && shown->completed && time > microseconds_since_epoch(*shown->completed);
     return shown && !has_ended && ran_at(*shown, time) ? shown : nullptr;
 }
 

@@ -67,16 +67,16 @@ struct ShownNumber {
     const auto is_word = [&](std::string_view word) {
         return text.starts_with(word) && (text.size() == word.size() || !is_name_part(text[word.size()]));
     };
-    if (const auto* truth = get_if<bool>(&value)) return is_word(*truth ? "True" : "False") || is_word(*truth ? "true" : "false");
-    if (const auto* words = get_if<std::string>(&value)) {
+    if (const auto* truth = std::get_if<bool>(&value)) return is_word(*truth ? "True" : "False") || is_word(*truth ? "true" : "false");
+    if (const auto* words = std::get_if<std::string>(&value)) {
         if (text.starts_with('\'') || text.starts_with('"'))
             return text.substr(1).starts_with(*words) && text.substr(1 + words->size()).starts_with(text.front());
         const std::string_view behind = text.substr(std::min(words->size(), text.size()));
         return text.starts_with(*words) && (behind.empty() || std::string_view{" ,;})]|"}.find(behind.front()) != std::string_view::npos);
     }
     ShownNumber shown;
-    const auto* const real = get_if<double>(&value);
-    const auto* const whole = get_if<std::int64_t>(&value);
+    const auto* const real = std::get_if<double>(&value);
+    const auto* const whole = std::get_if<std::int64_t>(&value);
     if (!real && !whole) return is_word("None") || is_word("null");
     return read_number(text, shown) && std::abs(shown.value - (real ? *real : static_cast<double>(*whole))) <= shown.rounding;
 }

@@ -192,7 +192,7 @@ std::optional<MemoryTerm> MemoryModel::fit(std::span<const Example> examples, co
     for (const auto& [residual, example] : ranges::views::zip(residual_, examples)) {
         const auto value = residual ? example.params->value(name) : std::nullopt;
         if (!value) continue;
-        numeric = numeric && (holds<double>(*value) || holds<std::int64_t>(*value));
+        numeric = numeric && (std::holds_alternative<double>(*value) || std::holds_alternative<std::int64_t>(*value));
         points.emplace_back(example.params->number(name).value_or(0), *residual);
         term.logarithmic = term.logarithmic && points.back().first > 0;
         if (numeric) continue;

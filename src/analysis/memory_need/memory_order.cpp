@@ -64,9 +64,10 @@ double MemoryOrder::most_power(std::string_view param, double slope) {
 }
 
 bool MemoryOrder::has_numbers(const Distribution& distribution) {
-    const auto* choices = get_if<CategoricalDistribution>(&distribution);
-    return !choices ||
-           std::ranges::all_of(choices->choices, [](const Value& value) { return holds<double>(value) || holds<std::int64_t>(value); });
+    const auto* choices = std::get_if<CategoricalDistribution>(&distribution);
+    return !choices || std::ranges::all_of(choices->choices, [](const Value& value) {
+        return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+    });
 }
 
 void MemoryOrder::read_params(std::span<const Trial> trials) {
@@ -105,8 +106,8 @@ double MemoryOrder::coordinate(std::size_t axis, const Param* param) {
     if (!param) return presence ? 0.0 : absent;
     const Value value = param->value();
     if (own.kind == MemoryAxis::Kind::choice) return choice(axis, json_text(value));
-    const auto* whole = get_if<std::int64_t>(&value);
-    const auto* real = get_if<double>(&value);
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    const auto* real = std::get_if<double>(&value);
     const double number = whole ? static_cast<double>(*whole) : real ? *real : 0.0;
     if (presence) return number == 0 ? 0.0 : 1.0;
     return own.direction < 0 ? -number : number;

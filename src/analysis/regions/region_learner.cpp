@@ -113,10 +113,10 @@ std::vector<Condition> candidate_conditions(std::span<const Example> examples) {
         bool whole = true;
         for (const Example* example : owners) {
             const Value value = *example->params->value(name);
-            if (const auto* real = get_if<double>(&value)) {
+            if (const auto* real = std::get_if<double>(&value)) {
                 numbers.insert(*real);
                 whole = false;
-            } else if (const auto* integer = get_if<std::int64_t>(&value)) {
+            } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
                 numbers.insert(static_cast<double>(*integer));
             } else {
                 auto found = std::ranges::find_if(choices, [&](const auto& choice) { return choice.first == value; });

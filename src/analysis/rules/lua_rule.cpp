@@ -28,7 +28,7 @@ std::string lua_quote(std::string_view text) {
 }
 
 std::string lua_literal(const Value& value) {
-    if (const auto* text = get_if<std::string>(&value)) return lua_quote(*text);
+    if (const auto* text = std::get_if<std::string>(&value)) return lua_quote(*text);
     if (value.is_null()) return "nil";
     return json_text(value);
 }

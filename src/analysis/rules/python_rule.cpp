@@ -29,8 +29,8 @@ namespace hpo::analysis::detail {
 }
 
 [[nodiscard]] std::string python_literal(const Value& value) {
-    if (const auto* text = get_if<std::string>(&value)) return python_quote(*text);
-    if (const auto* truth = get_if<bool>(&value)) return *truth ? "True" : "False";
+    if (const auto* text = std::get_if<std::string>(&value)) return python_quote(*text);
+    if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "True" : "False";
     return value.is_null() ? "None" : json_text(value);
 }
 

@@ -14,7 +14,7 @@ namespace hpo::analysis::detail {
 
 [[nodiscard]] std::optional<std::int64_t> whole_number(const Trial& trial, const std::string& name) {
     const auto value = trial.params.value(name);
-    const auto* number = value ? get_if<std::int64_t>(&*value) : nullptr;
+    const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
     return number && *number > 0 ? std::optional{*number} : std::nullopt;
 }
 

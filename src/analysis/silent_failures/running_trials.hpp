@@ -19,8 +19,8 @@ public:
     RunningTrials(std::span<const Trial> trials, Counts&& counts) {
         for (const Trial& trial : trials) {
             if (!trial.started || trial.state == TrialState::waiting || !counts(trial)) continue;
-            const std::int64_t end = trial.completed ? trial.completed->microseconds : INT64_MAX;
-            rows_.push_back({.start = trial.started->microseconds, .latest = &trial, .latest_end = end});
+            const std::int64_t end = trial.completed ? microseconds_since_epoch(*trial.completed) : INT64_MAX;
+            rows_.push_back({.start = microseconds_since_epoch(*trial.started), .latest = &trial, .latest_end = end});
         }
         std::ranges::stable_sort(rows_, {}, &Row::start);
         for (std::size_t i = 1; i < rows_.size(); ++i) {

@@ -55,7 +55,7 @@ void find_next(std::span<SilentFailure> silent, std::span<const Trial> trials) {
     std::vector<Time> latest_end(by_start.size());  // the latest end up to here; infinite if a trial still runs
     Time latest{};
     for (std::size_t i = 0; i < by_start.size(); ++i) {
-        latest = std::max(latest, by_start[i]->completed.value_or(Time{INT64_MAX}));
+        latest = std::max(latest, by_start[i]->completed.value_or(Time{std::chrono::microseconds{INT64_MAX}}));
         latest_end[i] = latest;
     }
     for (SilentFailure& entry : silent) {

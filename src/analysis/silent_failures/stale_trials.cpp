@@ -54,7 +54,7 @@ std::vector<StaleTrial> stale_trials(std::span<const Trial> trials, std::optiona
     std::ranges::sort(ended_starts);
     // By the study's own clock, whatever its time zone is.
     const auto now =
-        silent_seconds ? std::optional{Time{last->microseconds + static_cast<std::int64_t>(*silent_seconds * 1e6)}} : std::nullopt;
+        silent_seconds ? std::optional{*last + std::chrono::microseconds{static_cast<std::int64_t>(*silent_seconds * 1e6)}} : std::nullopt;
     const double most = longest ? std::max(1.0, 3 * *longest) : without_comparison;
     for (const Trial& trial : trials) {
         if (!may_be_stale(trial)) continue;

@@ -14,14 +14,14 @@ namespace detail {
 
 /// The bounds of a number's distribution, or nullopt for a category.
 std::optional<std::pair<double, double>> bounds_of(const Distribution& distribution) {
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) return std::pair{real->low, real->high};
-    if (const auto* whole = get_if<IntDistribution>(&distribution))
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) return std::pair{real->low, real->high};
+    if (const auto* whole = std::get_if<IntDistribution>(&distribution))
         return std::pair{static_cast<double>(whole->low), static_cast<double>(whole->high)};
-    const auto& choices = get<CategoricalDistribution>(distribution).choices;
+    const auto& choices = std::get<CategoricalDistribution>(distribution).choices;
     std::optional<std::pair<double, double>> bounds;
     for (const Value& choice : choices) {  // a list of numbers, such as 16, 32, 64, is a number
-        const auto* whole = get_if<std::int64_t>(&choice);
-        const auto* real = get_if<double>(&choice);
+        const auto* whole = std::get_if<std::int64_t>(&choice);
+        const auto* real = std::get_if<double>(&choice);
         if (!whole && !real) return std::nullopt;
         const double number = whole ? static_cast<double>(*whole) : *real;
         bounds = bounds ? std::pair{std::min(bounds->first, number), std::max(bounds->second, number)} : std::pair{number, number};
@@ -31,9 +31,9 @@ std::optional<std::pair<double, double>> bounds_of(const Distribution& distribut
 
 /// True if the values of a number are whole ones.
 bool is_whole(const Distribution& distribution) {
-    if (const auto* choice = get_if<CategoricalDistribution>(&distribution))
-        return std::ranges::all_of(choice->choices, [](const Value& value) { return get_if<std::int64_t>(&value) != nullptr; });
-    return get_if<IntDistribution>(&distribution) != nullptr;
+    if (const auto* choice = std::get_if<CategoricalDistribution>(&distribution))
+        return std::ranges::all_of(choice->choices, [](const Value& value) { return std::get_if<std::int64_t>(&value) != nullptr; });
+    return std::get_if<IntDistribution>(&distribution) != nullptr;
 }
 
 }  // namespace detail
@@ -120,7 +120,7 @@ void PeakPoints::learn_input(const Param& param) {
         input.model.scale = std::max({std::abs(bounds->first), std::abs(bounds->second), 1e-300});
         input.is_whole = detail::is_whole(*param.distribution);
     } else {
-        input.values = get<CategoricalDistribution>(*param.distribution).choices;
+        input.values = std::get<CategoricalDistribution>(*param.distribution).choices;
     }
     inputs_.push_back(std::move(input));
 }
@@ -147,8 +147,8 @@ std::vector<double> PeakPoints::row(const ParamSet& params, const std::optional<
             if (micro_batch) number = static_cast<double>(*micro_batch);
         } else if (const Param* const param = params.find(input.name, row.size())) {
             const Value value = param->value();
-            const auto* whole = get_if<std::int64_t>(&value);
-            const auto* real = get_if<double>(&value);
+            const auto* whole = std::get_if<std::int64_t>(&value);
+            const auto* real = std::get_if<double>(&value);
             if (input.model.kind == LawData::Kind::category)  // one that no point has is after all others
                 number = static_cast<double>(std::ranges::find(input.values, value) - input.values.begin());
             else if (whole || real) number = whole ? static_cast<double>(*whole) : *real;

@@ -14,18 +14,18 @@ namespace hpo::store {
 
 std::string distribution_text(const Distribution& distribution) {
     const auto truth = [](bool value) { return value ? "true" : "false"; };
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) {
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
         return R"({"name": "FloatDistribution", "attributes": {"step": )" + (real->step ? number_text(*real->step) : "null") +
                ", \"low\": " + number_text(real->low) + ", \"high\": " + number_text(real->high) + ", \"log\": " + truth(real->log) + "}}";
     }
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) {
+    if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
         return std::string{R"({"name": "IntDistribution", "attributes": {"log": )"} + truth(whole->log) +
                ", \"step\": " + std::to_string(whole->step) + ", \"low\": " + std::to_string(whole->low) +
                ", \"high\": " + std::to_string(whole->high) + "}}";
     }
     std::string text = R"({"name": "CategoricalDistribution", "attributes": {"choices": [)";
     bool first = true;
-    for (const Value& choice : get<CategoricalDistribution>(distribution).choices) {
+    for (const Value& choice : std::get<CategoricalDistribution>(distribution).choices) {
         text += (first ? "" : ", ") + json_text(choice);
         first = false;
     }

@@ -14,8 +14,8 @@ namespace hpo::store {
 
 std::string time_text(Time time, TimeZone zone) {
     constexpr std::int64_t second = 1'000'000;
-    const auto micros = static_cast<int>((time.microseconds % second + second) % second);
-    const std::time_t since_epoch = (time.microseconds - micros) / second;
+    const auto micros = static_cast<int>((microseconds_since_epoch(time) % second + second) % second);
+    const std::time_t since_epoch = (microseconds_since_epoch(time) - micros) / second;
     std::tm parts{};
     if (zone == TimeZone::utc) gmtime_r(&since_epoch, &parts);
     else localtime_r(&since_epoch, &parts);
@@ -55,7 +55,7 @@ std::optional<Time> parse_time(std::string_view text, TimeZone zone) {
         }
     }
     const std::time_t seconds = zone == TimeZone::utc ? timegm(&parts) : mktime(&parts);
-    return Time{std::int64_t{seconds} * 1'000'000 + micros};
+    return Time{std::chrono::microseconds{std::int64_t{seconds} * 1'000'000 + micros}};
 }
 
 }  // namespace hpo::store

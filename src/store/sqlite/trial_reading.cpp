@@ -239,8 +239,8 @@ void TrialReader::read_values(std::int64_t study_id, std::span<Trial> trials) {
 
 double TrialReader::internal_value(const Distribution& distribution, const Rows& row) {
     const auto stored = row.real(2);
-    const auto* categorical = get_if<CategoricalDistribution>(&distribution);
-    const bool is_real = holds<FloatDistribution>(distribution);
+    const auto* categorical = std::get_if<CategoricalDistribution>(&distribution);
+    const bool is_real = std::holds_alternative<FloatDistribution>(distribution);
     const double end = categorical ? static_cast<double>(categorical->choices.size()) : 0x1.0p63;
     if (!is_real && !(stored && *stored >= (categorical ? 0 : -end) && *stored < end)) {
         throw UnreadableColumn{"param_value of '" + row.text(1) + "'", stored ? display_text(*stored) : "NULL",

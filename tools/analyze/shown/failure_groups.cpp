@@ -30,7 +30,7 @@ std::optional<hpo::Time> time_of(const FailureCase& entry) {
     const auto started = entry.attempt ? entry.attempt->started : entry.trial->started;
     if (!entry.attempt && entry.trial->completed) return entry.trial->completed;
     if (!started || !entry.seconds) return started;
-    return hpo::Time{started->microseconds + static_cast<std::int64_t>(*entry.seconds * 1e6)};
+    return *started + std::chrono::microseconds{static_cast<std::int64_t>(*entry.seconds * 1e6)};
 }
 
 std::string process_of(const FailureCase& entry) {

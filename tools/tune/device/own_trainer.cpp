@@ -69,7 +69,7 @@ void take_batch(TrainerInfo& info, const Settings& settings) {
     if (!info.open_ended) return;
     const auto& options = settings.description().trainer_options;
     const auto batch = options.find("batch");
-    const auto* const name = batch == options.end() ? nullptr : get_if<std::string>(&batch->second);
+    const auto* const name = batch == options.end() ? nullptr : std::get_if<std::string>(&batch->second);
     if (!name || name->empty()) return;
     info.effective_batch_parameter = *name;
     info.levers.emplace_back("micro_batch");
@@ -154,10 +154,10 @@ CheckpointConditions checkpoint_conditions(const Settings& settings, const Train
                                     {"metric", settings.metric_text()}};
     for (const auto& [name, value] : study.trainer_options) {
         conditions["option " + name] = display_text(value);
-        if (const auto* text = get_if<std::string>(&value)) add_files(conditions, *text, store);
+        if (const auto* text = std::get_if<std::string>(&value)) add_files(conditions, *text, store);
     }
     for (const TrainerParameter& parameter : info.parameters) {
-        const auto* text = get_if<std::string>(&parameter.standard);
+        const auto* text = std::get_if<std::string>(&parameter.standard);
         if (text && !study.trainer_options.contains(parameter.name)) add_files(conditions, *text, store);
     }
     return conditions;

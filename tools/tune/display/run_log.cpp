@@ -24,7 +24,7 @@ namespace {
 
 /// "2026-11-26T03:00:59Z".
 std::string iso_time(Time time) {
-    const std::time_t seconds = time.microseconds / 1'000'000;
+    const std::time_t seconds = microseconds_since_epoch(time) / 1'000'000;
     std::tm parts{};
     gmtime_r(&seconds, &parts);
     std::string text(32, '\0');

@@ -130,7 +130,7 @@ CheckpointConditions CheckpointFolders::conditions_of(const Trial& trial) const 
     CheckpointConditions conditions = conditions_;
     for (const Param& param : trial.params) {
         const Value value = param.value();
-        if (const auto* text = get_if<std::string>(&value)) add_files(conditions, *text, store_);
+        if (const auto* text = std::get_if<std::string>(&value)) add_files(conditions, *text, store_);
     }
     return conditions;
 }

@@ -141,7 +141,7 @@ std::vector<std::string> notes_of(const OptimizeCall& call, const Settings& sett
 std::vector<std::string> words_of_program(const Settings& settings) {
     const auto& options = settings.description().trainer_options;
     const auto arguments = options.find("arguments");
-    const std::string* const text = arguments == options.end() ? nullptr : get_if<std::string>(&arguments->second);
+    const std::string* const text = arguments == options.end() ? nullptr : std::get_if<std::string>(&arguments->second);
     const Json list = text ? Json::parse(*text, nullptr, false) : Json{};
     std::vector<std::string> words;
     for (const Json& word : list.is_array() ? list : Json::array()) {

@@ -84,7 +84,7 @@ std::string unused_name(const Settings& settings, const std::string& wanted) {
 /// std::random_device would need a C library that is newer than all else does.
 std::int64_t drawn_seed() {
     std::uint32_t seed = 0;
-    if (::getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint32_t>(now().microseconds);
+    if (::getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint32_t>(microseconds_since_epoch(now()));
     return seed >> 1U;
 }
 

@@ -44,7 +44,7 @@ public:
             if (parameter.name != name) continue;
             if (const auto internal = fits(parameter.standard)) return *internal;
         }
-        return holds<CategoricalDistribution>(distribution) ? axis.value(0) : axis.value_at(0.5);
+        return std::holds_alternative<CategoricalDistribution>(distribution) ? axis.value(0) : axis.value_at(0.5);
     }
 
     /// Changes of what was asked, the latest questions first.

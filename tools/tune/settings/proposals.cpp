@@ -255,7 +255,7 @@ std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {
     for (const ParamSet& params : drawn) {
         bool adds = chosen.empty();
         for (const Param& param : params) {
-            if (!holds<CategoricalDistribution>(*param.distribution)) continue;
+            if (!std::holds_alternative<CategoricalDistribution>(*param.distribution)) continue;
             adds = shown.insert(param.name + "=" + json_text(param.value())).second || adds;
         }
         if (adds) chosen.push_back(params);
@@ -276,11 +276,11 @@ public:
             const auto internal = fixed_name == name ? to_internal_as_written(distribution, value) : std::nullopt;
             if (internal && within.admits(*internal)) return *internal;
         }
-        if (const auto* const categorical = get_if<CategoricalDistribution>(&distribution)) return choice(*categorical, within);
+        if (const auto* const categorical = std::get_if<CategoricalDistribution>(&distribution)) return choice(*categorical, within);
         const Distribution left = narrowed(distribution, within).value_or(distribution);
         const bool smallest = end_ == End::smallest;
-        if (const auto* const whole = get_if<IntDistribution>(&left)) return static_cast<double>(smallest ? whole->low : whole->high);
-        const auto* const real = get_if<FloatDistribution>(&left);
+        if (const auto* const whole = std::get_if<IntDistribution>(&left)) return static_cast<double>(smallest ? whole->low : whole->high);
+        const auto* const real = std::get_if<FloatDistribution>(&left);
         return smallest ? real->low : real->high;
     }
 
@@ -299,8 +299,8 @@ private:
         return static_cast<double>(chosen.value_or(0));
     }
     static std::optional<double> number_in(const Value& value) {
-        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-        if (const auto* real = get_if<double>(&value)) return *real;
+        if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+        if (const auto* real = std::get_if<double>(&value)) return *real;
         return std::nullopt;
     }
 
@@ -333,7 +333,7 @@ std::optional<std::int64_t> unsearched_batch(const Settings& settings, const Tra
         if (parameter.name == info.effective_batch_parameter) batch = parameter.standard;
     }
     if (const auto given = options.find(info.effective_batch_parameter); given != options.end()) batch = given->second;
-    const auto* const whole = get_if<std::int64_t>(&batch);
+    const auto* const whole = std::get_if<std::int64_t>(&batch);
     return whole && *whole > 0 ? std::optional{*whole} : std::nullopt;
 }
 

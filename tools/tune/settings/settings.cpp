@@ -73,7 +73,7 @@ std::chrono::milliseconds require_milliseconds(const std::string& place, const s
 /// True if the trainer runs an objective that a file names (hpo.python), and not a program that calls study.optimize.
 bool names_objective(const script::StudyDescription& description) {
     const auto arguments = description.trainer_options.find("arguments");
-    const auto* const words = arguments == description.trainer_options.end() ? nullptr : get_if<std::string>(&arguments->second);
+    const auto* const words = arguments == description.trainer_options.end() ? nullptr : std::get_if<std::string>(&arguments->second);
     return words && words->find(R"("hpo._loop._named")") != std::string::npos;
 }
 
@@ -327,7 +327,7 @@ void Settings::take_types(const TrainerInfo& info) {
     for (const std::string& assignment : arguments_.trainer_option) {
         const auto [name, value] = parse_assignment("--trainer-option", assignment);
         const auto parameter = std::ranges::find(info.parameters, name, &TrainerParameter::name);
-        if (parameter == info.parameters.end() || holds<std::string>(value)) continue;
+        if (parameter == info.parameters.end() || std::holds_alternative<std::string>(value)) continue;
         const ParameterType::Kind kind = ParameterType::of(*parameter).kind;
         if (kind != ParameterType::Kind::text && kind != ParameterType::Kind::choice) continue;
         if (!typed_) typed_ = script_.description();

@@ -68,8 +68,8 @@ bool may_pass(int code) {
 
 /// The number that an option is; the texts of infinities count too, since JSON keeps these as texts.
 std::optional<double> number_of(const Value& option) {
-    if (const auto* whole = get_if<std::int64_t>(&option)) return static_cast<double>(*whole);
-    if (const auto* real = get_if<double>(&option)) return *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&option)) return static_cast<double>(*whole);
+    if (const auto* real = std::get_if<double>(&option)) return *real;
     constexpr double infinity = std::numeric_limits<double>::infinity();
     for (const double number : {infinity, -infinity}) {
         if (option == Value{number_text(number)}) return number;

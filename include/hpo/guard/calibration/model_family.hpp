@@ -18,7 +18,7 @@ namespace hpo::guard {
     if (plan.activation_checkpointing) family += " checkpointing";
     for (const Param& param : params) {
         const Value value = param.value();
-        if (const auto* text = get_if<std::string>(&value)) family.append(" ").append(param.name).append("=").append(*text);
+        if (const auto* text = std::get_if<std::string>(&value)) family.append(" ").append(param.name).append("=").append(*text);
     }
     return family;
 }

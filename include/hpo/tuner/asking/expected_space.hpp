@@ -78,7 +78,7 @@ inline std::map<std::string, double, std::less<>> deciding_shares(const std::vec
     for (std::size_t i = 0; i < trials.size(); ++i) {
         ++any[asked[i]];
         for (const Param& param : *trials[i]) {
-            if (!holds<FloatDistribution>(*param.distribution)) ++by_value[param.name][param.internal][asked[i]];
+            if (!std::holds_alternative<FloatDistribution>(*param.distribution)) ++by_value[param.name][param.internal][asked[i]];
         }
     }
     Pairs of_any;
@@ -120,10 +120,10 @@ inline void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier) {
         while (shares.size() < trial.params().size()) {
             const Param& param = *(trial.params().begin() + static_cast<std::ptrdiff_t>(shares.size()));
             const auto share = decides.find(param.name);
-            shares.push_back(holds<FloatDistribution>(*param.distribution) ? 0
-                             : share != decides.end()                      ? share->second
-                             : decides.empty()                             ? 1
-                                                                           : 0);
+            shares.push_back(std::holds_alternative<FloatDistribution>(*param.distribution) ? 0
+                             : share != decides.end()                                       ? share->second
+                             : decides.empty()                                              ? 1
+                                                                                            : 0);
         }
         const ParamSet* closest = nullptr;
         double best = -std::numeric_limits<double>::infinity();
