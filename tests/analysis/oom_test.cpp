@@ -10,6 +10,7 @@
 #include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/source_attributes.hpp"
 #include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/study_script.hpp"
 #include "support/bytes.hpp"
@@ -743,6 +744,22 @@ TEST_CASE("a number whose name says nothing is no remedy where a trial ran with 
     const auto open = hpo::analysis::oom_report(study(0.1), {});  // nothing ran beyond the failures
     REQUIRE(open.cases.size() == 2);
     CHECK(open.cases[0].change);
+}
+
+TEST_CASE("words about memory with which a program pruned a trial of ours are its out-of-memory") {
+    std::vector<hpo::Trial> trials;
+    for (const char* text : {"OOM", "cuda oom, batch too large (b=44)", "skipping: out of memory predicted", "val loss above 3", ""}) {
+        trials.push_back(program_trial(static_cast<std::int64_t>(trials.size()), 64, false));
+        trials.back().state = hpo::TrialState::pruned;
+        trials.back().user_attributes["prune_reason"] = hpo::json_quote(std::string{hpo::pruned_by_program} + (*text ? ": " : "") + text);
+    }
+    trials.push_back(program_trial(5, 64, false));
+    trials.back().state = hpo::TrialState::pruned;
+    trials.back().user_attributes["prune_reason"] = hpo::json_quote("median pruner: out of memory is not meant here");
+    const auto report = hpo::analysis::oom_report(trials, {});
+    REQUIRE(report.cases.size() == 2);
+    for (const auto& entry : report.cases) CHECK_FALSE(entry.failed.recovered);
+    CHECK(report.prediction.refused_before_launch == 1);
 }
 
 TEST_CASE("a trial that failed without a word has no kind of failure") {

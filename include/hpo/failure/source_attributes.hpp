@@ -21,6 +21,11 @@ inline constexpr std::array<std::string_view, 11> source_attribute_names{
     "peak_memory_gb", "changed_params", "error_message",   "error_traceback", "oom",         "oom_error",
     "oom_config",     "cuda_error",     "cuda_error_type", "cuda_error_msg",  "prune_reason"};
 
+/// Why a trial was pruned.
+inline constexpr const char* prune_reason_attribute = "prune_reason";
+/// How that begins if nobody but the program pruned the trial. Its own text follows behind ": ".
+inline constexpr std::string_view pruned_by_program = "the program pruned the trial itself";
+
 /// The user attributes that existing readers of such studies expect, for a trial that is about to finish. They come from its last attempt
 /// and are JSON texts of the types that those readers expect. Attributes that do not apply are left out:
 ///

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "hpo/failure/source_attributes.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/asking/live_params.hpp"
@@ -68,7 +69,7 @@ protected:
         if (options_.asks_while_running() && !outcome.prunes_itself) return {};
         const bool by_own_rule = outcome.prunes_itself && (reason.empty() || !outcome.heard_verdict);
         if (!by_own_rule) return reason;
-        return "the program pruned the trial itself" + (outcome.prune_reason.empty() ? "" : ": " + outcome.prune_reason);
+        return std::string{pruned_by_program} + (outcome.prune_reason.empty() ? "" : ": " + outcome.prune_reason);
     }
     /// Call it once a trial has ended. If it asked for its parameters, it keeps only those.
     void settle(std::int64_t number) {

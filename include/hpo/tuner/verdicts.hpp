@@ -31,7 +31,6 @@ namespace hpo::tuner {
 inline constexpr const char* memory_constraint = "memory";
 
 /// The user attribute that says why a trial was pruned.
-inline constexpr const char* prune_reason_attribute = "prune_reason";
 
 /// The memory constraint of a failed attempt: the least memory that it is known to require, over the capacity that it had, minus 1. Always
 /// above 0, because the attempt did not fit.

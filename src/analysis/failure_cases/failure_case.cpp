@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analysis/failure_cases/predicted_oom.hpp"
+#include "analysis/logs/memory_words.hpp"
 #include "hpo/analysis/failure_cases/attribute_value.hpp"
 #include "hpo/analysis/failure_cases/peak_attribute.hpp"
 #include "hpo/base/bytes.hpp"
@@ -23,6 +24,7 @@
 #include "hpo/failure/not_run.hpp"
 #include "hpo/failure/orphaned_copy.hpp"
 #include "hpo/failure/rule_failure.hpp"
+#include "hpo/failure/source_attributes.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 
@@ -127,6 +129,14 @@ std::optional<double> trial_seconds(const Trial& trial) {
     return told;
 }
 
+/// What the text with which a program of ours pruned a trial tells, where its last attempt has no failure.
+[[nodiscard]] std::optional<Failure> pruned_by_own_text(const Trial& trial) {
+    if (trial.state != TrialState::pruned || trial.attempts.empty() || trial.attempts.back().failure) return std::nullopt;
+    const auto reason = attribute_text(trial.user_attributes, {"prune_reason"});
+    const std::string begin = std::string{pruned_by_program} + ": ";
+    return reason && reason->starts_with(begin) ? failure_in_pruned_text(std::string_view{*reason}.substr(begin.size())) : std::nullopt;
+}
+
 /// What attributes and log together say about another program's trial. If the attributes have an out-of-memory's figures, they win.
 /// Otherwise the one that says more about the cause wins, and on a tie the log.
 [[nodiscard]] std::optional<ToldFailure> told_failure(const Trial& trial, const ToldFailures& log, OrdinaryTexts& ordinary) {
@@ -204,6 +214,19 @@ void each_with_failure_cases(std::span<const Trial> trials, const ToldFailures& 
             if (attempt.worker_pid > 0) entry.process = std::to_string(attempt.worker_pid);
             const bool ran = trial.state == TrialState::complete || trial.state == TrialState::pruned;
             entry.recovered = ran && !trial.attempts.back().failure;
+            cases.push_back(std::move(entry));
+        }
+        if (auto told = detail::pruned_by_own_text(trial)) {
+            FailureCase entry{.trial = &trial,
+                              .attempt = &trial.attempts.back(),
+                              .failure = *std::move(told),
+                              .seconds = trial.attempts.back().seconds,
+                              .at_start = detail::start_of(trial, &trial.attempts.back()),
+                              .process = {},
+                              .victim_of = {},
+                              .told_in = "attribute prune_reason",
+                              .repeated_by = {}};
+            if (entry.attempt->worker_pid > 0) entry.process = std::to_string(entry.attempt->worker_pid);
             cases.push_back(std::move(entry));
         }
         if (auto rule = rule_failure(trial)) {

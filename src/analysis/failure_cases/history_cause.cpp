@@ -270,7 +270,7 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
         if (entry.attempt) {
             entry.larger_ran = witness->number;
             entry.failure.cause = OomCause::unknown;
-            entry.failure.evidence = ran_so + "; what else held memory here is not known";
+            entry.failure.evidence += "; " + ran_so + ", so what else held memory here is not known";
             continue;
         }
         ++leaks;

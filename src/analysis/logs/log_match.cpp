@@ -123,11 +123,7 @@ Failure failure_of(const LogEvent& event) {
         else if (!raised->type.empty()) failure.type = raised->type;
     }
     failure.traceback = event.traceback;
-    if (event.state == TrialState::pruned && !is_memory(failure.kind) && !is_device(failure.kind)) {
-        const MemoryWords words = memory_words(event.error);  // "OOM at batch 35"
-        if (words == MemoryWords::device) failure.kind = FailureKind::out_of_memory;
-        if (words == MemoryWords::host) failure.kind = FailureKind::host_out_of_memory;
-    }
+    if (event.state == TrialState::pruned) take_memory_words(failure, event.error);
     return failure;
 }
 

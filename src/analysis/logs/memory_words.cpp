@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/failure_cases/predicted_oom.hpp"
@@ -89,6 +91,20 @@ MemoryWords memory_words(std::string_view line) {
     }
     if (!known) return MemoryWords::doubtful;
     return place->host ? MemoryWords::host : MemoryWords::device;
+}
+
+void take_memory_words(Failure& failure, std::string_view text) {
+    if (is_memory(failure.kind) || is_device(failure.kind)) return;
+    const MemoryWords words = memory_words(text);  // "OOM at batch 35"
+    if (words == MemoryWords::device) failure.kind = FailureKind::out_of_memory;
+    if (words == MemoryWords::host) failure.kind = FailureKind::host_out_of_memory;
+}
+
+std::optional<Failure> failure_in_pruned_text(std::string_view text) {
+    if (predicts_oom(text)) return refused_by_program(std::string{text});
+    Failure failure = classify_python(text);
+    take_memory_words(failure, text);
+    return is_memory(failure.kind) || is_device(failure.kind) ? std::optional{std::move(failure)} : std::nullopt;
 }
 
 }  // namespace hpo::analysis::detail

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/failure/source_attributes.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/optuna_schema.hpp"
 
@@ -139,11 +140,14 @@ void TrialReader::read_parts(std::int64_t study_id, std::span<Trial> trials, con
     if (parts.reports) read_reports(study_id, trials);
     if (!parts.details && shape_.has_hpo_tables) {
         read_attempts_in_brief(connection_, study_id, trials, distributions_);
-        read_attributes(study_id, trials, [](const Trial& trial) { return trial.attempts.empty() || trial.state == TrialState::fail; });
+        read_attributes(study_id, trials, [](const Trial& trial, std::string_view name) {
+            return trial.attempts.empty() || trial.state == TrialState::fail ||
+                   (trial.state == TrialState::pruned && name == prune_reason_attribute);
+        });
         read_constraints(study_id, trials, [](std::string_view json) { return !json.starts_with('-'); });
         return;
     }
-    read_attributes(study_id, trials, [](const Trial&) { return true; });
+    read_attributes(study_id, trials, [](const Trial&, std::string_view) { return true; });
     read_constraints(study_id, trials, [](std::string_view) { return true; });
     if (shape_.has_hpo_tables) read_attempts(connection_, study_id, trials, distributions_);
     if (shape_.has_hpo_tables && parts.reports) read_attempt_reports(connection_, study_id, trials);
@@ -200,7 +204,7 @@ void TrialReader::read_attributes(std::int64_t study_id, std::span<Trial> trials
     each(study_id, trials, "trial_user_attributes",
          "SELECT trial_id, \"key\", value_json FROM trial_user_attributes WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id",
          [&](Trial& trial, const Rows& row) {
-             if (wanted(trial)) trial.user_attributes[row.text(1)] = row.text(2);
+             if (wanted(trial, row.text_view(1))) trial.user_attributes[row.text(1)] = row.text(2);
          });
 }
 

@@ -31,9 +31,9 @@ void extract_constraints(Trial& trial);
 struct TrialParts {
     bool params = true;
     bool reports = true;  ///< intermediate values, also superseded ones of attempts
-    /// If false, less is read of a trial whose attempts all went well: no attributes, and no constraints that hold. Of its attempts it
-    /// reads only how they ended, their peaks and predictions, the plan, and the memory that was held before and after them. Failed trials,
-    /// and trials of other programs, are read whole.
+    /// If false, less is read of a trial whose attempts all went well: no attributes but why it was pruned, and no
+    /// constraints that hold. Of its attempts it reads only how they ended, their peaks and predictions, the plan, and the memory that was
+    /// held before and after them. Failed trials, and trials of other programs, are read whole.
     bool details = true;
 };
 
