@@ -239,7 +239,7 @@ VALUES = {
     "stops_early": [],
     "looks": [],
     "lengths": [],
-    "groups": [("", "chosen once")],
+    "groups": [("most", "every element"), ("", "first two"), ("most", "every element")],
     "masks": [("most", "every element")],
     "logs": [],
     "scalars": [],

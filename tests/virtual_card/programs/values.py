@@ -109,6 +109,7 @@ def questions():
         assert not ended.all() and not ended.any()
         assert not torch.all((scores.round() == 3).any(1))
         loss = scores.square().mean()
+        assert loss.item() == loss.item() and not loss != loss
         assert loss < float("inf") and not loss > 100 and not (loss - loss.detach()).abs() < 1e-6
 
     steps(check)
@@ -236,7 +237,8 @@ def groups():
 
     def check(scores):
         group = (scores[:, 0] * 4).long()
-        assert sum(scores[group == each].shape[0] for each in range(8)) == 64
+        assert sum(scores[group == each].shape[0] for each in range(8)) == 2 * 64
+        assert scores[(scores[:, 1] * 2).long() == 1].shape[0] == 64 and scores[group == 1].shape[0] == 64
 
     steps(check)
 

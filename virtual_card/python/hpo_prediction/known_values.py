@@ -27,6 +27,7 @@ FALL = 0.97  # of a number that is read again at the same line: it stands for a 
 END = 1e8  # of scores: beyond it no model's result lies
 MARK = "_hpo_known"
 MADE_UP = MARK + "_made_up"  # of a tensor on the CPU
+READ = MARK + "_read"  # what was made up for a tensor's number
 
 MADE = {"tensor", "as_tensor", "arange", "zeros", "ones", "full", "eye", "linspace", "empty"}  # out of nothing
 MADE_LIKE = {"zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_tensor", "new_empty"}
@@ -85,7 +86,7 @@ class Known:
     def __init__(self, host, shared, chosen=None):
         self.host = host  # on the CPU. Its views share its memory where those of the tensor do
         self.shared = shared
-        self.chosen = chosen  # of a mask "is it this one?": it stands for all elements, or for none
+        self.chosen = chosen  # of a mask "is it this one?": it stands for all elements, as the first two of a tensor do, or for none
 
     @property
     def level(self):
@@ -121,7 +122,7 @@ class KnownValues:
         return LARGE - 1 if tensor.is_floating_point() else MOST_ELEMENTS
 
     @staticmethod
-    def _version(tensor):
+    def version(tensor):
         try:
             return tensor._version
         except RuntimeError:
@@ -130,7 +131,7 @@ class KnownValues:
     def of(self, tensor, blank=False):
         """The Known of a tensor, or None. With `blank` also that of one into which nothing was written yet."""
         known = getattr(tensor, MARK, None)
-        if known is None or known.shared.version != self._version(tensor) or (known.shared.blank and not blank):
+        if known is None or known.shared.version != self.version(tensor) or (known.shared.blank and not blank):
             return None
         return known
 
@@ -142,7 +143,7 @@ class KnownValues:
     def keep(self, tensor, host, level, filled=False, blank=False):
         if host.untyped_storage().nbytes() > self._most(tensor) * host.element_size() or host.numel() > MOST_SHOWN:
             return
-        setattr(tensor, MARK, Known(host, Shared(level, self._version(tensor), filled, blank)))
+        setattr(tensor, MARK, Known(host, Shared(level, self.version(tensor), filled, blank)))
 
     def keep_equal(self, tensor, value, level=GUESS):
         """All elements are `value`."""
@@ -155,11 +156,11 @@ class KnownValues:
         if isinstance(value, (list, tuple)):
             return any(map(self.is_made_up, value))
         version = getattr(value, MADE_UP, None)
-        return isinstance(value, (MadeUpNumber, MadeUpWhole)) or (version is not None and version == self._version(value))
+        return isinstance(value, (MadeUpNumber, MadeUpWhole)) or (version is not None and version == self.version(value))
 
     def mark_made_up(self, tensor):
         if not tensor.is_cuda:
-            setattr(tensor, MADE_UP, self._version(tensor))
+            setattr(tensor, MADE_UP, self.version(tensor))
         known = self.of(tensor) if tensor.is_cuda else None
         if known is not None:
             known.shared.level = GUESS
@@ -298,7 +299,7 @@ class KnownValues:
                 if host.shape == out.shape:
                     before.host.copy_(host)
                     before.shared.level = max([before.level, *(known.level for _, known in used)])
-                    before.shared.version = self._version(out)
+                    before.shared.version = self.version(out)
                     before.shared.blank = False
         except Exception:  # noqa: BLE001 - as above
             pass
@@ -348,7 +349,7 @@ class KnownValues:
                 known.shared.blank = False
                 function(known.host, *others[0], **others[1])
             known.shared.level = max(known.level, level)
-            known.shared.version = self._version(target)
+            known.shared.version = self.version(target)
         except Exception:  # noqa: BLE001 - as above
             pass
         finally:
@@ -399,10 +400,12 @@ class KnownValues:
             self.keep_equal(result, which == "ne")
             number, is_known = self._number(right)
             if which == "eq" and is_known and self.on_card(left):
-                first, version = getattr(left, MARK + "_first", (number, self._version(left)))
-                setattr(left, MARK + "_first", (first, version))
-                if version == self._version(left):
-                    getattr(result, MARK).chosen = first == number
+                seen, version = getattr(left, MARK + "_masks", ([], self.version(left)))
+                setattr(left, MARK + "_masks", (seen, version))
+                if version == self.version(left):
+                    if number not in seen:
+                        seen.append(number)
+                    getattr(result, MARK).chosen = seen.index(number) < 2
 
     def _take_one(self, arguments, result):
         """The result of `where` with a condition that is the same for all elements: it is one of the two, which may be known."""
@@ -642,7 +645,7 @@ def watch(torch, known, around):
             kept = [(each, each_known) for each in tensors_and_factors if known.on_card(each) and (each_known := known.of(each)) is not None]
             result = function(*tensors_and_factors)
             for each, each_known in kept:
-                each_known.shared.version = known._version(each)
+                each_known.shared.version = known.version(each)
             return result
 
         return ask

@@ -13,7 +13,7 @@ EVERY = {"assumed": "counted as if every element was chosen", "bound": "most"}
 ONCE = {"assumed": "counted as if each element was repeated once", "bound": "least"}
 READ = {"assumed": "PyTorch read a number there, perhaps a size, and got 0", "bound": "least"}
 SPREAD = {"assumed": "counted as if the choices there were spread evenly", "bound": ""}
-EACH_ONCE = {"assumed": "counted as if each element was chosen once by the masks there, which exclude each other", "bound": ""}
+OF_FIRST = {"assumed": "counted as if the first two of the masks there, which exclude each other, chose every element", "bound": ""}
 BELOW = {"assumed": "counted as if no value was above the length that is given", "bound": ""}
 MADE_UP = {"assumed": "counted with a whole number that was made of a made-up value, perhaps a size", "bound": "unknown"}
 
@@ -125,9 +125,9 @@ class SizesFromData:
         if expected is not None:
             return expected
         known = self._known.of(tensor)
-        if known is not None and known.chosen is not None:
-            self._note(EACH_ONCE)
-            return tensor.numel() if known.chosen else 0
+        if known is not None and known.chosen is False:
+            self._note(OF_FIRST)
+            return 0
         self._note(EVERY)
         return tensor.numel()
 
