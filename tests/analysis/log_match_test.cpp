@@ -170,6 +170,23 @@ TEST_CASE("the text with which a program pruned a trial belongs to that trial, a
     CHECK_FALSE(both.told.at(3).failure.requested_bytes);
 }
 
+TEST_CASE("the text with which a trial was pruned is its own if it begins on a new line") {
+    const std::string message = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB\n";
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 0, 0.5), ended(1, hpo::TrialState::pruned, 10, 0.5),
+                                         ended(2, logged_complete, 20, 0.5)};
+    const std::string end_of_2 = "[I 2026-01-31 12:00:20,000] Trial 2 finished with value: 0.5 and parameters: {'x': 0.5}.\n";
+    for (const std::string& text : {"\n" + message, "\nfold 2: " + message, traceback, "\nError in fold 2:\n" + message, message}) {
+        INFO(text);
+        const LogMatch match = match_of("[I 2026-01-31 12:00:10,000] Trial 1 pruned. \n" + text + end_of_2, trials);
+        CHECK(match.told.contains(1));
+        CHECK_FALSE(match.told.contains(2));
+    }
+    // What stands further below may be of the next trial.
+    const LogMatch later =
+        match_of("[I 2026-01-31 12:00:10,000] Trial 1 pruned. \nepoch 1\nepoch 2\nepoch 3\n" + message + end_of_2, trials);
+    CHECK_FALSE(later.told.contains(1));
+}
+
 TEST_CASE("a pruned trial's line without a time or parameters is its trial's if its place among the others leaves no doubt") {
     const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, hpo::TrialState::pruned, 20, 1.5),
                                          ended(2, logged_complete, 30, 2.5)};

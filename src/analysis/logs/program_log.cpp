@@ -193,14 +193,17 @@ bool LogReader::goes_on_with_pruned(std::string_view raw) {
 }
 
 void LogReader::take_message_below(const LogEvent& next) {
-    if (log_.events.empty() || log_.remarks.empty() || !ran_out_of_memory(classify_python(next.error).kind)) return;
+    if (log_.events.empty() || log_.remarks.empty()) return;
     LogEvent& pruned = log_.events.back();
+    // The next trial tells of its own out-of-memory, or needs none, and the text with which this one was pruned begins on a new line.
+    const bool begins_below = pruned.error.empty() && next.state == TrialState::complete;
+    if (!begins_below && !ran_out_of_memory(classify_python(next.error).kind)) return;
     const LogRemark& below = log_.remarks.back();
     const bool is_only =
         below.events_before == log_.events.size() && (log_.remarks.size() == 1 || (&below - 1)->events_before < log_.events.size());
-    constexpr std::size_t most_lines_below = 2;  // one of them may be empty
+    const std::size_t most_lines_below = begins_below ? 3 : 2;  // one of them may be empty, and one may say where it was
     if (pruned.state != TrialState::pruned || !is_only || below.line > pruned.line + most_lines_below ||
-        !detail::is_bare_message(below.failure.message))
+        !(detail::is_bare_message(below.failure.message) || (begins_below && ran_out_of_memory(below.failure.kind) && !below.trial)))
         return;
     pruned.error.append(pruned.error.empty() ? "" : "\n").append(below.failure.message);
     log_.remarks.pop_back();
