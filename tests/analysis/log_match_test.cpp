@@ -361,11 +361,14 @@ TEST_CASE("an error that a program logs in its own words is no metric, no settin
     for (const char* line :
          {"Error: shapes do not fit", "[2026-01-31 12:00:00] Error: shapes do not fit",
           "2026-01-31 12:00:00,123 - train - ERROR - shapes do not fit", "ERROR shapes do not fit", "[ERROR] shapes do not fit",
+          "2026-01-31T12:00:00Z Error: shapes do not fit", "2026-01-31 12:00:00,123 INFO Error: shapes do not fit",
           "E0131 error: shapes do not fit", "ERROR:root:shapes do not fit", "2026-01-31 12:00:00 | ERROR | shapes do not fit"}) {
         CAPTURE(line);
         CHECK_THAT(std::string{logged_error(line)}, Catch::EndsWith("shapes do not fit"));
     }
     CHECK(logged_error("12:00:00 ValueError: shapes do not fit") == "ValueError: shapes do not fit");
+    CHECK(logged_error("Training failed with ValueError: shapes do not fit") == "ValueError: shapes do not fit");
+    CHECK(logged_error("12:00:00 Exception: shapes do not fit") == "Exception: shapes do not fit");
     for (const char* line : {"Validation Error: 0.71 at step 3", "[2026-01-31 12:00:00] Validation Error: 0.71 at step 3",
                              "mean squared error: 0.3", "Error: 0.3", "error_rate: 0.2 of all", "Error handling is on",
                              "errors: none at all", "MeanSquaredError: 0.3 at step", "error: nan", "no error was found here"}) {

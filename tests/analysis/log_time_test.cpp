@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/logs/log_time.hpp"
 
+#include <array>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 #include "support/catch.hpp"
@@ -53,6 +56,29 @@ TEST_CASE("a line's time is read in the forms that programs write") {
     CHECK(log_time("2024-02-29 00:00:00")->microseconds == 1709164800LL * 1'000'000);
 }
 
+TEST_CASE("a time without a year is of the latest year in which it is not in the future") {
+    using namespace std::chrono;
+    for (const int ago : {1, 40, 200, 360}) {
+        const auto moment = floor<seconds>(system_clock::now()) - days{ago};
+        const year_month_day date{floor<days>(moment)};
+        const hh_mm_ss clock{moment - floor<days>(moment)};
+        static constexpr std::array names{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+        std::array<char, 100> text{};
+        const auto hour = static_cast<int>(clock.hours().count());
+        const auto minute = static_cast<int>(clock.minutes().count());
+        const auto second = static_cast<int>(clock.seconds().count());
+        std::snprintf(text.data(), text.size(), "%s %2u %02d:%02d:%02d gpu7 train[812]: a", names.at(unsigned{date.month()} - 1),
+                      unsigned{date.day()}, hour, minute, second);
+        INFO(text.data());
+        REQUIRE(log_time(text.data()));
+        CHECK(log_time(text.data())->microseconds == microseconds{moment.time_since_epoch()}.count());
+        std::snprintf(text.data(), text.size(), "E%02u%02u %02d:%02d:%02d.500000 7 a.cc:3] a", unsigned{date.month()}, unsigned{date.day()},
+                      hour, minute, second);
+        REQUIRE(log_time(text.data()));
+        CHECK(log_time(text.data())->microseconds == microseconds{moment.time_since_epoch()}.count() + 500'000);
+    }
+}
+
 TEST_CASE("what is no time is not read as one") {
     for (const char* line : {"",
                              "2026-01-31",
@@ -71,7 +97,8 @@ TEST_CASE("what is no time is not read as one") {
                              "version 12.01.2026.5 12:00",
                              "Mar",
                              "Mark 31, 2026 1",
-                             "Jan 31 12:00:00 host a",
+                             "Jan 32 12:00:00 host a",
+                             "I1331 12:00:00 a",
                              "step 3/10/2026",
                              "00010101-000000"}) {
         INFO(line);

@@ -16,6 +16,7 @@
 
 #include "analysis/failure_cases/predicted_oom.hpp"
 #include "analysis/logs/memory_words.hpp"
+#include "hpo/analysis/failure_cases/told_failure.hpp"
 #include "hpo/analysis/logs/log_time.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/message_families.hpp"
@@ -47,20 +48,33 @@ std::optional<std::string_view> without_stamp(std::string_view line, std::string
     return line.substr(shared);
 }
 
+/// True if a line may tell of an error behind this text: it ends with the word of a level or of a time zone, or with "failed with". Any
+/// other word before an error makes it a metric, a setting, or a sentence.
+[[nodiscard]] bool leads_to_error(std::string_view before) {
+    const auto last = before.find_last_not_of(' ');
+    if (last == std::string_view::npos || std::isalpha(static_cast<unsigned char>(before[last])) == 0) return true;
+    before = before.substr(0, last + 1);
+    for (const std::string_view verb : {"failed with", "crashed with", "failed due to", "aborted with"}) {
+        if (before.ends_with(verb)) return true;
+    }
+    std::size_t begin = last + 1;
+    while (begin > 0 && std::isalpha(static_cast<unsigned char>(before[begin - 1])) != 0) --begin;
+    return one_of(before.substr(begin), {"INFO", "WARNING", "WARN", "DEBUG", "CRITICAL", "Z", "UTC"});
+}
+
 std::string_view logged_error(std::string_view line) {
     constexpr std::size_t furthest = 160;  // behind a time, a level and a logger's name
     const std::string lower = hpo::detail::lower_case(line.substr(0, furthest));
-    const auto at = lower.find("error");
+    auto at = lower.find("error");
+    if (at == std::string::npos) at = lower.find("exception: ");
     if (at == std::string::npos) return {};
     std::size_t begin = at;  // of the word, which may be the name of an exception
     while (begin > 0 &&
            (std::isalnum(static_cast<unsigned char>(line[begin - 1])) != 0 || line[begin - 1] == '.' || line[begin - 1] == '_'))
         --begin;
-    const auto last = line.substr(0, begin).find_last_not_of(' ');
-    // Another word before it makes it a metric, a setting, or a sentence.
-    if (last != std::string_view::npos && std::isalpha(static_cast<unsigned char>(line[last])) != 0) return {};
+    if (!leads_to_error(line.substr(0, begin))) return {};
     const std::size_t end = at + std::string_view{"error"}.size();
-    if (begin < at) {
+    if (begin < at || lower.compare(at, 9, "exception") == 0) {
         const auto exception = hpo::detail::exception_line(line.substr(begin));
         if (!exception || exception->message.empty()) return {};
     } else {  // a level

@@ -126,6 +126,15 @@ std::optional<LogTime> on_day(std::optional<std::int64_t> day, std::optional<Log
     return LogTime{.microseconds = *day + time->microseconds, .precision = time->precision};
 }
 
+/// A time of the latest year in which it is not in the future.
+std::optional<LogTime> in_latest_year(std::optional<std::int64_t> month, std::optional<std::int64_t> day, std::optional<LogTime> time) {
+    const auto now = std::chrono::system_clock::now() + std::chrono::days{1};  // whatever the time zone is
+    const std::int64_t year = int{std::chrono::year_month_day{std::chrono::floor<std::chrono::days>(now)}.year()};
+    const auto latest = on_day(day_us(year, month, day), time);
+    const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count();
+    return latest && latest->microseconds <= now_us ? latest : on_day(day_us(year - 1, month, day), time);
+}
+
 /// "2026-01-31 12:00:00".
 std::optional<LogTime> year_first(Reader& in) {
     const auto year = in.number(4, 4);
@@ -184,9 +193,23 @@ std::optional<LogTime> name_first(Reader& in) {
         return on_day(day_us(year, month, day), clock(in));
     }
     const auto time = clock(in);
-    if (!time || !in.some(" ")) return std::nullopt;
-    if (in.letters() && !in.some(" ")) return std::nullopt;  // a time zone
-    return on_day(day_us(in.number(4, 4), month, day), time);
+    if (!time) return std::nullopt;
+    Reader behind = in;
+    const bool has_zone = behind.some(" ") && behind.letters();
+    if (has_zone) behind.some(" ");
+    if (const auto year = behind.number(4, 4)) {
+        in = behind;
+        return on_day(day_us(year, month, day), time);
+    }
+    return in_latest_year(month, day, time);
+}
+
+/// "I0131 12:00:00.123456", as glog writes it.
+std::optional<LogTime> level_first(Reader& in) {
+    if (!in.one_of("IWEF")) return std::nullopt;
+    const auto date = in.number(4, 4);
+    if (!date || !in.some(" ")) return std::nullopt;
+    return in_latest_year(*date / 100, *date % 100, clock(in));
 }
 
 /// "1769860800.123", or "1769860800" before a blank or a bracket.
@@ -228,8 +251,9 @@ std::optional<LogTime> next_log_time(std::string_view line, std::size_t& from) {
             if (may_be_epoch(line.substr(0, at))) {
                 if (const auto time = read(since_epoch)) return time;
             }
-        } else if (line[at] >= 'A' && line[at] <= 'S') {  // April to September
+        } else if (line[at] >= 'A' && line[at] <= 'W') {  // the first letter of a month, or of a level
             if (const auto time = read(name_first)) return time;
+            if (const auto time = read(level_first)) return time;
         }
     }
     return std::nullopt;

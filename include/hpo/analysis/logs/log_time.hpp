@@ -22,7 +22,8 @@ struct LogTime {
 ///     31 Jan 2026 12:00:00       also Sat, 31-Jan-2026 and 31/Jan/2026:12:00:00
 ///     Jan 31, 2026 12:00:00 PM
 ///     Sat Jan 31 12:00:00 2026   also with a time zone before the year
-///     1769860800.123             at the beginning, or behind "ts", "time" or "timestamp" of a line in JSON
+///     Jan 31 12:00:00            of the latest year in which that is not in the future, as journalctl and syslog write it; I0131 12:00:00
+///     too 1769860800.123             at the beginning, or behind "ts", "time" or "timestamp" of a line in JSON
 [[nodiscard]] std::optional<LogTime> log_time(std::string_view line);
 /// The last one.
 [[nodiscard]] std::optional<LogTime> last_log_time(std::string_view line);
