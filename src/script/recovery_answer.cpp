@@ -123,6 +123,13 @@ void push_plan(lua_State* L, const ExecutionPlan& plan) {
 void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed) {
     const auto value = to_value(L, -1);
     const Param* const known = asked.find(name);
+    if (!known) {  // an option of the trainer, perhaps, which the space leaves alone
+        std::vector<std::string> names;
+        for (const Param& param : asked) names.push_back(param.name);
+        if (const auto near = nearest_name(name, names); !near.empty())
+            raise(L, place + ": parameter '" + clipped(name) + "': the trial has none of this name; did you mean '" + std::string{near} +
+                         "'?");
+    }
     const auto internal = !value ? std::nullopt : known ? to_internal(*known->distribution, *value) : std::optional{0.0};
     if (!internal) {
         raise(L, place + ": parameter '" + clipped(name) + "': got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +

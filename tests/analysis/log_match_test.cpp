@@ -99,7 +99,7 @@ TEST_CASE("failures are matched by number, parameters and time, whatever the log
         "[W 2026-01-31 17:30:30,050] Trial 2 failed with parameters: {'x': 2.5} because of the following error: The value nan is not "
         "acceptable.\n";
     const auto match = match_of(text, trials);
-    CHECK(match.matched_events == 3);
+    CHECK(match.matched_events() == 3);
     CHECK(match.clock_ahead == (5 * 60 + 30) * std::int64_t{60'000'000});
     CHECK(match.unmatched.empty());
     REQUIRE(match.told.size() == 2);
@@ -231,7 +231,7 @@ TEST_CASE("a log each line of which has the time of another program is read like
             text += stamped + lines[i] + "\n";
         }
         const auto match = match_of(text, trials);
-        CHECK(match.matched_events == 3);
+        CHECK(match.matched_events() == 3);
         CHECK(match.unmatched.empty());
         REQUIRE(match.told.size() == 1);
         CHECK(match.told.contains(1));
@@ -408,7 +408,7 @@ TEST_CASE("lines of another study or run are said and not used") {
         "error: KeyError('c').\n";
     const std::string other_number = "[I 2026-01-31 12:00:40,050] Trial 9 pruned. \n";
     const auto none = match_of(other_params + other_time + other_state + other_number, trials);
-    CHECK(none.matched_events == 0);
+    CHECK(none.matched_events() == 0);
     CHECK(none.told.empty());
     REQUIRE(none.unmatched.size() == 1);
     CHECK_THAT(none.unmatched[0], Catch::StartsWith("run.log, lines 1 to 4: the 4 that tell"));
@@ -453,16 +453,16 @@ TEST_CASE("a log without parameters of another study that ran at the same time i
         if (i % 2 == 0) own += line(i, i);
     }
     const LogMatch matched = match_of(own, trials);
-    CHECK(matched.matched_events == 4);
+    CHECK(matched.matched_events() == 4);
     CHECK(matched.told.size() == 4);
     const LogMatch other = match_of(foreign, trials);
-    CHECK(other.matched_events == 0);
+    CHECK(other.matched_events() == 0);
     CHECK(other.told.empty());
     // Lines from before and after the study say nothing about it.
     std::string appended;
     for (int i = 0; i < 8; ++i)
         appended += "[I 2026-01-31 11:00:00,000] Trial " + std::to_string(i) + " failed because of the following error: E()\n";
-    CHECK(match_of(appended + own, trials).matched_events == 4);
+    CHECK(match_of(appended + own, trials).matched_events() == 4);
 }
 
 TEST_CASE("what was printed without a number belongs to the one trial that ran then, or to none") {
@@ -1067,7 +1067,7 @@ TEST_CASE("lines that were wrapped, at any character or between words, are read 
     for (const std::string& log : logs) {
         CAPTURE(log);
         const auto match = match_of(log, trials);
-        CHECK(match.matched_events == 4);
+        CHECK(match.matched_events() == 4);
         REQUIRE(match.told.size() == 1);
         const hpo::Failure& failure = match.told.at(1).failure;
         CHECK(failure.kind == FailureKind::out_of_memory);
@@ -1089,7 +1089,7 @@ TEST_CASE("a line of rich's handler is read without its columns") {
             "                    WARNING  Trial 1 failed with value None.                  " +
             source + "\n",
         one_failed());
-    CHECK(match.matched_events == 2);
+    CHECK(match.matched_events() == 2);
     REQUIRE(match.told.size() == 1);
     CHECK(match.told.at(1).failure.requested_bytes == std::int64_t{2} << 30);
 }

@@ -595,6 +595,8 @@ TEST_CASE("what is wrong with an answer for the failed trial is told with the li
              {"return hpo.retry { params = { length = 999 } }", "s.lua:3: hpo.retry: parameter 'length': got 999; expected int [128, 512]"},
              {"local answer =\nhpo.retry { params = { length = {} } }\nreturn answer",
               "s.lua:4: hpo.retry: parameter 'length': got a table"},
+             {"return hpo.retry { params = { lenght = 256 } }",
+              "s.lua:3: hpo.retry: parameter 'lenght': the trial has none of this name; did you mean 'length'?"},
              {"return hpo.retry {\n params = { 8 } }", "s.lua:3: hpo.retry: got a number for the name of a parameter"}}) {
         CAPTURE(code);
         const auto answer = recover("on_oom = function(trial, failure, plan)\n" + code + "\nend");

@@ -543,9 +543,9 @@ void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& m
     match.matched_shown +=
         static_cast<std::size_t>(std::ranges::count_if(lines.shown, [](const Trial* trial) { return trial != nullptr; }));
     if (lines.usual) match.clock_ahead = *lines.usual * detail::quarter_hour;
+    for (const detail::EventTrial& event : found) match.event_matched.push_back(event.trial != nullptr);
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (found[i].trial) {
-            ++match.matched_events;
             if (log.events[i].state == TrialState::complete) continue;
             ToldFailure told{.failure = detail::failure_of(log.events[i]),
                              .place = detail::lines_text(log, log.events[i].line, log.events[i].line)};

@@ -169,7 +169,7 @@ void print_state(const Page& page, const SnapshotReport& report) {
     const std::size_t events = report.recording.snapshot.events_of(report.recording.device).size();
     page.paragraph(report.file + ": device " + std::to_string(report.recording.device) + other_devices(report) +
                        ", the state when it was written. " + (events == 0 ? "No event" : "Only " + counted(events, "event")) +
-                       " of its history was kept, so the peak is not known",
+                       " of its history " + (events > 1 ? "were" : "was") + " kept, so the peak is not known",
                    9);
     page.paragraph("reserved " + format_bytes(state.reserved), 9);
     page.paragraph(

@@ -232,7 +232,10 @@ tuner::Told Request::told() const {
             told.attributes.set_json(name, value.dump());
         }
     }
-    if (has("error")) told.error = text("error", "the message of the failure, as a text");
+    if (has("error")) {
+        told.error = text("error", "the message of the failure, as a text");
+        if (told.error.find_first_not_of(" \t\r\n") == std::string::npos) told.error.clear();
+    }
     return told;
 }
 
