@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/failure_cases/memory_words.hpp"
 #include "analysis/failure_cases/predicted_oom.hpp"
-#include "analysis/logs/memory_words.hpp"
 #include "hpo/analysis/failure_cases/attribute_value.hpp"
 #include "hpo/analysis/failure_cases/peak_attribute.hpp"
 #include "hpo/base/bytes.hpp"

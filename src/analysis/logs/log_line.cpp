@@ -14,8 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/failure_cases/memory_words.hpp"
 #include "analysis/failure_cases/predicted_oom.hpp"
-#include "analysis/logs/memory_words.hpp"
 #include "hpo/analysis/failure_cases/told_failure.hpp"
 #include "hpo/analysis/logs/log_time.hpp"
 #include "hpo/failure/classify.hpp"

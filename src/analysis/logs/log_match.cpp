@@ -19,8 +19,8 @@
 
 #include <range/v3/view/zip.hpp>
 
+#include "analysis/failure_cases/memory_words.hpp"
 #include "analysis/failure_cases/predicted_oom.hpp"
-#include "analysis/logs/memory_words.hpp"
 #include "analysis/silent_failures/running_trials.hpp"
 #include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/failure/classify.hpp"

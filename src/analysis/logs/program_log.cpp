@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/failure_cases/memory_words.hpp"
 #include "analysis/failure_cases/predicted_oom.hpp"
-#include "analysis/logs/memory_words.hpp"
 #include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/failure_cases/told_failure.hpp"
 #include "hpo/failure/framework_message.hpp"

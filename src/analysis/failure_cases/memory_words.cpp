@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/logs/memory_words.hpp"
+#include "analysis/failure_cases/memory_words.hpp"
 
 #include <algorithm>
 #include <array>
