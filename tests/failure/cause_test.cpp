@@ -215,6 +215,10 @@ TEST_CASE(
 }
 
 TEST_CASE("figures that do not say what the process itself holds prove no cause") {
+    const auto cupy = hpo::diagnose_oom(failure("Out of memory allocating 1,610,612,736 bytes (allocated so far: 9,663,676,416 bytes)."));
+    CHECK(cupy.cause == OomCause::unknown);
+    CHECK(cupy.evidence ==
+          "asked for 1.50 GiB on top of the 9.00 GiB that the process has in use; the message does not say how large the device is");
     const auto theano = hpo::diagnose_oom(failure(
         "Error allocating 4194304 bytes of device memory (out of memory). Driver report 1048576 bytes free and 8388608 bytes total"));
     CHECK(theano.cause == OomCause::unknown);

@@ -123,6 +123,7 @@ constexpr auto examples = std::to_array<Example>({
      device,
      {},
      4 * gib},
+    {"NCCL's buffers", "Last error:\nFailed to CUDA calloc async 608 bytes", device},
     {"bitsandbytes", "Error out of memory at line 12 in file /src/ops.c", device},
     {"RMM's pool", "MemoryError: std::bad_alloc: RMM failure at: pool.hpp:1: Maximum pool size exceeded", device},
     {"llama.cpp", "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4096", device},

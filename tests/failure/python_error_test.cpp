@@ -59,6 +59,12 @@ TEST_CASE("the exceptions of a traceback come in the order in which they were ra
     CHECK(failure->kind == FailureKind::out_of_memory);  // what was raised while it was handled is not the cause
     CHECK(failure->requested_bytes == std::int64_t{2} << 30);
     CHECK(classify_python(traceback).kind == FailureKind::out_of_memory);
+    for (const char* text :
+         {"pyopencl._cl.MemoryError: create_buffer failed: MEM_OBJECT_ALLOCATION_FAILURE",
+          "torch.distributed.DistBackendError: NCCL error: unhandled cuda error\nFailed to CUDA calloc async 608 bytes"}) {
+        INFO(text);
+        CHECK(classify_python(text).kind == FailureKind::out_of_memory);
+    }
     CHECK(exceptions_in("Traceback (most recent call last):\n  File \"a.py\", line 3\n").empty());
     CHECK(exceptions_in("no traceback at all").empty());
 }

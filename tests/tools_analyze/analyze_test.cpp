@@ -349,6 +349,7 @@ TEST_CASE("a log without a store is read by itself, also if it is packed") {
         CHECK_THAT(failures.out, Catch::Contains("trial 7") && Catch::Contains("bad label") && Catch::Contains("No store was read"));
     }
     CHECK(here("oom --store none.db --log ray.log").status == 3);
+    CHECK(here("oom --study s --log ray.log").status == 3);
     folder.write("short.log",
                  "RuntimeError: CUDA error: out of memory\nstep\nRuntimeError: CUDA error: out of memory\nstep\nRuntimeError: CUDA error: "
                  "out of memory\n");

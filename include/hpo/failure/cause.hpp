@@ -228,6 +228,10 @@ inline OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& conte
                                         (m.allocated && !is_mostly_outside ? "has in use" : "holds") + " of " + format_bytes(capacity) +
                                         (m.free ? "; " + format_bytes(*m.free) + " were free" : "")};
     }
+    if (f.requested && !m.free && own) {
+        return {OomCause::unknown, asked + " on top of the " + format_bytes(*own) +
+                                       " that the process has in use; the message does not say how large the device is"};
+    }
     if (f.requested)
         return {OomCause::unknown,
                 asked + (m.free ? "; " + format_bytes(*m.free) + (capacity > 0 ? " of " + format_bytes(capacity) : "") + " were free"

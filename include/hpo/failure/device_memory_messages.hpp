@@ -96,6 +96,7 @@ inline constexpr auto device_memory_messages = std::to_array<MessageFamily>({
     {.name = "vLLM's check of free memory",
      .kind = FailureKind::out_of_memory,
      .all = {"free memory on device", "less than desired gpu memory utilization"}},
+    {.name = "NCCL's buffers", .kind = FailureKind::out_of_memory, .any = {"failed to cuda calloc", "failed to cuda malloc"}},
     {.name = "bitsandbytes", .kind = FailureKind::out_of_memory, .any = {"error out of memory at line #"}},
     {.name = "RMM's pool", .kind = FailureKind::out_of_memory, .any = {"maximum pool size exceeded", "out_of_memory: rmm failure"}},
     {.name = "llama.cpp",

@@ -96,7 +96,7 @@ inline constexpr auto host_memory_messages = std::to_array<MessageFamily>({
              "~memoryerror~", "cannot allocate memory", "memory allocation of # bytes failed", "malloc of size # failed",
              "fail to alloc memory of #"},
      .none = {"cudaerrormemoryallocation", "out_of_memory: cuda", "rmm failure", "maximum pool size exceeded", "throwing an instance of",
-              "static tls block", "has no attribute", "cupy.cuda", "allocate memory on gpu"}},
+              "static tls block", "has no attribute", "cupy.cuda", "allocate memory on gpu", "mem_object_allocation_failure"}},
 });
 
 }  // namespace hpo

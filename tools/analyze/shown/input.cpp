@@ -139,7 +139,7 @@ std::vector<StudyData> read_all(const Query& query, Reading reading) {
 
 bool Query::has_logs_alone() const {
     std::error_code unreadable;
-    return !logs.empty() && !names_store && !std::filesystem::exists(store, unreadable);
+    return !logs.empty() && !names_store && study.empty() && !std::filesystem::exists(store, unreadable);
 }
 
 std::vector<hpo::Study> known_studies(const Query& query) {

@@ -20,7 +20,7 @@ struct Query {
     std::vector<std::string> logs;  ///< of the program that ran the study, for the subcommands that take --log
     bool names_store = false;       ///< false: `store` is the default
 
-    /// True if there are logs and no store: one was not named, and there is none where it would be by default.
+    /// True if there are logs and no store: neither one nor a study was named, and there is none where it would be by default.
     [[nodiscard]] bool has_logs_alone() const;
 };
 
