@@ -93,7 +93,8 @@ class Answers:
             return value
         is_even = known is not None and known.level == EVEN
         if is_whole and name == "__int__" and count_use.becomes_size(self.library):
-            self.sizes.note_spread() if is_even else self.sizes.note_made_up()
+            note = self.sizes.note_spread if is_even else self.sizes.note_made_up
+            note()
         if is_even:
             return made_up(value, self.sizes.note_spread) if is_whole and name == "item" else value
         return self.made_up(tensor, name, value)
