@@ -57,6 +57,9 @@ def wait_until(what, seconds=20):
     return True
 
 
+UNTIL_CLOSED = "os.read(int(os.environ['HPO_ANSWER_FD']), 1)\n"  # a copy that ends only after close("answers")
+
+
 class Copy:
     """A request for a copy, and its pipes."""
 
@@ -296,7 +299,7 @@ class Forks(unittest.TestCase):
         mine = len(os.listdir("/proc/self/fd"))
         for _ in range(1000):
             self.assertEqual(Copy(self.path).end()[0], 0)
-        self.assertEqual(len(list((process / "fd").iterdir())), before)
+        self.assertTrue(wait_until(lambda: len(list((process / "fd").iterdir())) <= before))
         self.assertEqual(len(os.listdir("/proc/self/fd")), mine)
         children = process / "task" / str(self.program.pid) / "children"
         # Keepers that take further requests are still there.
@@ -475,22 +478,24 @@ class ForksOfOneKeeper(Forks):
     again = True
 
     def test_one_keeper_takes_one_request_after_another_until_the_program_is_renewed(self):
-        self.start(
-            "return 0",
-            before="signal.signal(signal.SIGUSR1, lambda *_: copies.renew())",
-        )
+        self.start(UNTIL_CLOSED + "return 0", before="signal.signal(signal.SIGUSR1, lambda *_: copies.renew())")
+
+        def end(copy):
+            copy.close("answers")
+            return copy.end()
+
         first, second = Copy(self.path), Copy(self.path)
         self.assertNotEqual(first.keeper, second.keeper)
         keepers = {first.keeper, second.keeper}
-        first.end()
-        second.end()
+        end(first)
+        end(second)
         used = set()
 
         def comes_back():
             copy = Copy(self.path)
             is_known = copy.keeper in keepers
             used.add(copy.keeper)
-            copy.end()
+            end(copy)
             return is_known
 
         self.assertTrue(wait_until(comes_back))  # a keeper that is slow to come back is not waited for
@@ -499,9 +504,9 @@ class ForksOfOneKeeper(Forks):
             self.assertTrue(wait_until(lambda: not exists(keeper)))
         copy = Copy(self.path)
         self.assertNotIn(copy.keeper, keepers | used)
-        copy.end()
+        end(copy)
         os.kill(copy.keeper, signal.SIGKILL)  # the program waits a moment for it, and then makes another one
-        self.assertEqual(Copy(self.path).end()[0], 0)
+        self.assertEqual(end(Copy(self.path))[0], 0)
         self.assertEqual(self.stop(), 0)
         self.assertFalse(exists(copy.keeper))
 
@@ -539,8 +544,9 @@ class ForksOfOneKeeper(Forks):
         self.assertEqual(os.waitstatus_to_exitcode(second.end()[0]), 0)
 
     def test_a_keeper_that_is_forked_ahead_has_a_copy_that_waits(self):
-        self.start("print(random.random())\nreturn 0", before="random.seed(3)\nsignal.signal(signal.SIGUSR1, lambda *_: copies.fork_ahead())")
+        self.start("print(random.random())\n" + UNTIL_CLOSED + "return 0", before="random.seed(3)\nsignal.signal(signal.SIGUSR1, lambda *_: copies.fork_ahead())")
         first = Copy(self.path)
+        first.close("answers")
         number = first.read("stdout")
         first.end()
         waiting = {first.keeper: self.ahead(first.keeper)}
@@ -550,6 +556,8 @@ class ForksOfOneKeeper(Forks):
         waiting[other] = self.ahead(other)
         copies = [Copy(self.path), Copy(self.path)]
         self.assertEqual({copy.keeper: copy.child for copy in copies}, waiting)
+        for copy in copies:
+            copy.close("answers")
         self.assertEqual({copy.read("stdout") for copy in copies}, {number})
         for copy in copies:
             self.assertEqual(copy.end()[0], 0)
