@@ -7,15 +7,17 @@ seen.
 """
 import ast
 import functools
+import itertools
 import linecache
 import sys
 
 from . import lines
 
-SIZE_CALLS = set(
-    "range empty zeros ones full rand randn eye arange linspace new_empty new_zeros new_ones new_full expand repeat tile narrow topk split chunk "
-    "repeat_interleave pad randperm resize_ unfold interpolate".split()
+SIZED = set(  # functions of PyTorch with sizes among their arguments
+    "empty zeros ones full rand randn eye arange linspace new_empty new_zeros new_ones new_full expand broadcast_to repeat tile narrow topk split "
+    "chunk repeat_interleave pad randperm resize_ unfold".split()
 )
+SIZE_CALLS = SIZED | {"range", "interpolate"}
 
 
 def _name(node):
@@ -93,5 +95,5 @@ def becomes_size(library):
         return False
     place = None
     if sys.version_info >= (3, 11):
-        place = next((each for i, each in enumerate(frame.f_code.co_positions()) if i == frame.f_lasti // 2), None)
+        place = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
     return _becomes_size(frame.f_code.co_filename, frame.f_lineno, place if place and None not in place else None)

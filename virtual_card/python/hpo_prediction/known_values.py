@@ -57,8 +57,6 @@ VIEWS = {"expand", "expand_as", "broadcast_to", "unsqueeze", "detach"}  # cost n
 BLANK = {"empty", "new_empty", "empty_like"}  # known once something was written
 LIKE = {"expand_as": "expand", "view_as": "view", "reshape_as": "reshape"}  # of the second argument only the shape counts
 MADE_RANDOM = {"rand", "randn", "resize_", "unfold"}  # of no known values
-SIZED = MADE | MADE_LIKE | METHODS | MADE_RANDOM | set("expand broadcast_to repeat tile narrow topk repeat_interleave pad randperm".split())
-SIZED -= {"tensor", "as_tensor", "new_tensor", "zeros_like", "ones_like", "full_like", "empty_like"}  # their numbers are values
 CHANGED = set(
     "fill_ zero_ copy_ add_ sub_ mul_ div_ clamp_ masked_fill_ masked_scatter_ index_fill_ index_copy_ index_add_ index_put_ scatter_ "
     "scatter_add_ logical_and_ logical_or_ logical_not_ bitwise_and_ bitwise_or_ __setitem__ __iadd__ __isub__ __imul__ __itruediv__ __iand__ __ior__ __ixor__".split()

@@ -11,7 +11,8 @@ import os
 import threading
 
 from . import count_use, lines
-from .known_values import COPIED, EVEN, FALL, GUESS, READ, SIZED, SURE, replace, watch
+from .count_use import SIZED
+from .known_values import COPIED, EVEN, FALL, GUESS, READ, SURE, replace, watch
 from .made_up_numbers import MadeUpNumber, MadeUpWhole, made_up, size_note
 
 LARGEST_NUMBER = 8  # bytes
