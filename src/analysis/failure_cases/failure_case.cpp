@@ -132,7 +132,7 @@ std::optional<double> trial_seconds(const Trial& trial) {
 /// What the text with which a program of ours pruned a trial tells, where its last attempt has no failure.
 [[nodiscard]] std::optional<Failure> pruned_by_own_text(const Trial& trial) {
     if (trial.state != TrialState::pruned || trial.attempts.empty() || trial.attempts.back().failure) return std::nullopt;
-    const auto reason = attribute_text(trial.user_attributes, {"prune_reason"});
+    const auto reason = attribute_text(trial.user_attributes, {prune_reason_attribute});
     const std::string begin = std::string{pruned_by_program} + ": ";
     return reason && reason->starts_with(begin) ? failure_in_pruned_text(std::string_view{*reason}.substr(begin.size())) : std::nullopt;
 }
@@ -181,6 +181,21 @@ std::optional<MemoryReading> start_of(const Trial& trial, const Attempt* attempt
     return std::nullopt;
 }
 
+/// The failure of an attempt of ours.
+[[nodiscard]] FailureCase case_of_attempt(const Trial& trial, const Attempt& attempt, Failure failure) {
+    FailureCase entry{.trial = &trial,
+                      .attempt = &attempt,
+                      .failure = std::move(failure),
+                      .seconds = attempt.seconds,
+                      .at_start = start_of(trial, &attempt),
+                      .process = {},
+                      .victim_of = {},
+                      .told_in = {},
+                      .repeated_by = {}};
+    if (attempt.worker_pid > 0) entry.process = std::to_string(attempt.worker_pid);
+    return entry;
+}
+
 }  // namespace hpo::analysis::detail
 
 namespace hpo::analysis {
@@ -202,32 +217,14 @@ void each_with_failure_cases(std::span<const Trial> trials, const ToldFailures& 
         std::vector<FailureCase> cases;
         for (const Attempt& attempt : trial.attempts) {
             if (!attempt.failure) continue;
-            FailureCase entry{.trial = &trial,
-                              .attempt = &attempt,
-                              .failure = *attempt.failure,
-                              .seconds = attempt.seconds,
-                              .at_start = detail::start_of(trial, &attempt),
-                              .process = {},
-                              .victim_of = {},
-                              .told_in = {},
-                              .repeated_by = {}};
-            if (attempt.worker_pid > 0) entry.process = std::to_string(attempt.worker_pid);
+            FailureCase entry = detail::case_of_attempt(trial, attempt, *attempt.failure);
             const bool ran = trial.state == TrialState::complete || trial.state == TrialState::pruned;
             entry.recovered = ran && !trial.attempts.back().failure;
             cases.push_back(std::move(entry));
         }
         if (auto told = detail::pruned_by_own_text(trial)) {
-            FailureCase entry{.trial = &trial,
-                              .attempt = &trial.attempts.back(),
-                              .failure = *std::move(told),
-                              .seconds = trial.attempts.back().seconds,
-                              .at_start = detail::start_of(trial, &trial.attempts.back()),
-                              .process = {},
-                              .victim_of = {},
-                              .told_in = "attribute prune_reason",
-                              .repeated_by = {}};
-            if (entry.attempt->worker_pid > 0) entry.process = std::to_string(entry.attempt->worker_pid);
-            cases.push_back(std::move(entry));
+            cases.push_back(detail::case_of_attempt(trial, trial.attempts.back(), *std::move(told)));
+            cases.back().told_in = std::string{"attribute "} + prune_reason_attribute;
         }
         if (auto rule = rule_failure(trial)) {
             cases.push_back({.trial = &trial,
