@@ -539,7 +539,6 @@ namespace hpo::analysis {
 void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& match) {
     const detail::LogTrials lines = detail::trials_of_lines(log, trials);
     const std::vector<detail::EventTrial>& found = lines.events;
-    match.events += log.events.size();
     match.matched_shown +=
         static_cast<std::size_t>(std::ranges::count_if(lines.shown, [](const Trial* trial) { return trial != nullptr; }));
     if (lines.usual) match.clock_ahead = *lines.usual * detail::quarter_hour;

@@ -252,7 +252,7 @@ void print_log_match(const Page& page, const std::vector<std::string>& paths, co
     if (paths.empty()) return;
     page.line();
     page.heading("Log");
-    std::string text = "  " + std::to_string(match.matched_events()) + " of " + counted(match.events, "line") +
+    std::string text = "  " + std::to_string(match.matched_events()) + " of " + counted(match.event_matched.size(), "line") +
                        " about the end of a trial belong to this study; ";
     if (match.matched_shown > 0) text += counted(match.matched_shown, "line") + " of the program's own gave a trial's parameters; ";
     text += counted(match.told.size(), "failure") + " told";
@@ -268,14 +268,14 @@ void print_log_match(const Page& page, const std::vector<std::string>& paths, co
 void print_log_totals(const Page& page, const std::vector<std::string>& paths, std::span<const LogMatch> matches) {
     if (paths.empty() || matches.empty()) return;
     std::size_t told = 0;
-    std::vector<bool> matched(matches.front().events);  // a line may fit trials of two studies that ran at the same time
+    std::vector<bool> matched(matches.front().event_matched.size());  // a line may fit trials of two studies that ran at the same time
     for (const LogMatch& match : matches) {
         for (std::size_t i = 0; i < matched.size(); ++i) matched[i] = matched[i] || match.event_matched[i];
         told += match.told.size();
     }
     page.line();
     page.heading("Log");
-    page.paragraph("  " + std::to_string(std::ranges::count(matched, true)) + " of " + counted(matches.front().events, "line") +
+    page.paragraph("  " + std::to_string(std::ranges::count(matched, true)) + " of " + counted(matched.size(), "line") +
                        " about the end of a trial belong to these studies; " + counted(told, "failure") +
                        " told. What belongs to no trial: --study NAME.",
                    2);
@@ -284,7 +284,7 @@ void print_log_totals(const Page& page, const std::vector<std::string>& paths, s
 Json log_json(const std::vector<std::string>& paths, const LogMatch& match) {
     if (paths.empty()) return nullptr;
     return {{"files", paths},
-            {"trial_lines", match.events},
+            {"trial_lines", match.event_matched.size()},
             {"matched_lines", match.matched_events()},
             {"matched_parameter_lines", match.matched_shown},
             {"failures_told", match.told.size()},

@@ -18,8 +18,7 @@ namespace hpo::analysis {
 /// What a log says about a study.
 struct LogMatch {
     ToldFailures told;
-    std::size_t events = 0;           ///< lines about the end of a trial
-    std::vector<bool> event_matched;  ///< which of these belong to a trial of the study
+    std::vector<bool> event_matched;  ///< for each line about the end of a trial, whether it belongs to a trial of the study
     [[nodiscard]] std::size_t matched_events() const { return static_cast<std::size_t>(std::ranges::count(event_matched, true)); }
     std::size_t matched_shown = 0;            ///< lines of the program's own that show the parameters of a trial of the study
     std::optional<std::int64_t> clock_ahead;  ///< microseconds by which the log's clock is ahead of the store's (time zones)
