@@ -671,6 +671,7 @@ hpo::Trial program_trial(std::int64_t number, double batch, bool fails) {
     trial.completed = *trial.started + std::chrono::microseconds{8'000'000};
     hpo::Attempt attempt;
     attempt.worker_pid = 100 + number;
+    attempt.started = trial.started;
     attempt.seconds = 2;
     attempt.device_name = "cuda:0";
     attempt.capacity_bytes = 10 * 1024 * mib;
@@ -691,14 +692,28 @@ TEST_CASE("a batch is not too large for a device on which a larger one ran, and 
     const auto report = hpo::analysis::oom_report(trials, {});
     REQUIRE(report.cases.size() == 12);
     for (const auto& entry : report.cases) {
-        CHECK(entry.failed.failure.cause == hpo::OomCause::unknown);
+        CHECK(entry.failed.failure.cause == hpo::OomCause::capacity);  // its process began with it, so it filled the device itself
         CHECK_THAT(entry.failed.failure.evidence, Catch::Contains("ran to its end with at least as much"));
         CHECK_FALSE(entry.change);
     }
     CHECK(report.regions.empty());
     std::vector<hpo::Trial> of_unknown_size = trials;
     for (hpo::Trial& trial : of_unknown_size) trial.attempts[0].capacity_bytes.reset();
-    CHECK(hpo::analysis::oom_report(of_unknown_size, {}).cases.front().failed.failure.cause == hpo::OomCause::unknown);
+    CHECK(hpo::analysis::oom_report(of_unknown_size, {}).cases.front().failed.larger_ran);
+    // A process that ran others before may still hold their memory, unless a trial as large ran there afterwards.
+    std::vector<hpo::Trial> in_one_process;
+    for (int i = 0; i < 20; ++i) {
+        in_one_process.push_back(program_trial(i, i % 2 == 0 ? 512 : 256 + 512 * static_cast<int>(i < 8), i >= 8));
+        in_one_process.back().attempts[0].worker_pid = 100;
+    }
+    const auto of_one_process = hpo::analysis::oom_report(in_one_process, {});
+    CHECK(of_one_process.causes.at(hpo::OomCause::unknown).count == 12);
+    in_one_process.push_back(program_trial(20, 768, false));
+    in_one_process.back().attempts[0].worker_pid = 100;
+    const auto refuted = hpo::analysis::oom_report(in_one_process, {});
+    CHECK(refuted.causes.at(hpo::OomCause::capacity).count == 12);
+    CHECK(refuted.regions.empty());
+    for (const auto& entry : refuted.cases) CHECK_FALSE(entry.change);
     // What ran on more memory, or on another device, refutes nothing.
     for (hpo::Trial& trial : trials) {
         if (trial.state == hpo::TrialState::complete) trial.attempts[0].capacity_bytes = 24 * 1024 * mib;

@@ -123,27 +123,53 @@ void find_victims(std::span<FailureCase> cases) {
     return first;
 }
 
-/// For each trial, the number of the process that it surely shares with the trials before and after it. A study whose trials follow each
-/// other at once runs them in one process, because a process that is started anew loads its libraries first.
-[[nodiscard]] std::map<const Trial*, std::size_t> unbroken_runs(std::span<const Trial> trials) {
-    constexpr std::int64_t longest_pause_us = 500'000;
-    std::vector<const Trial*> in_order;
-    for (const Trial& trial : trials) {
-        if (trial.started && trial.completed) in_order.push_back(&trial);
+/// For each trial, the process that it surely shares with others, from its first trial on. An attempt knows its process. A study of
+/// another program whose trials follow each other at once runs them in one process, because a process that is started anew loads its
+/// libraries first.
+class SharedProcesses {
+public:
+    explicit SharedProcesses(std::span<const Trial> trials) {
+        constexpr std::int64_t longest_pause_us = 500'000;
+        std::vector<const Trial*> in_order;
+        for (const Trial& trial : trials) {
+            for (const Attempt& attempt : trial.attempts) {
+                if (attempt.worker_pid <= 0 || !attempt.started) continue;
+                const Attempt*& first = first_.try_emplace(name(attempt), &attempt).first->second;
+                if (*attempt.started < *first->started) first = &attempt;
+            }
+            if (trial.attempts.empty() && trial.started && trial.completed) in_order.push_back(&trial);
+        }
+        std::ranges::stable_sort(in_order, {}, [](const Trial* trial) { return *trial->started; });
+        std::size_t run = 0;
+        const Trial* previous = nullptr;
+        for (const Trial* trial : in_order) {
+            const std::int64_t pause =
+                previous ? microseconds_since_epoch(*trial->started) - microseconds_since_epoch(*previous->completed) : -1;
+            if (pause < 0 || pause > longest_pause_us) ++run;
+            run_of_[trial] = std::to_string(run);
+            previous = trial;
+        }
     }
-    std::ranges::stable_sort(in_order, {}, [](const Trial* trial) { return *trial->started; });
-    std::map<const Trial*, std::size_t> run_of;
-    std::size_t run = 0;
-    const Trial* previous = nullptr;
-    for (const Trial* trial : in_order) {
-        const std::int64_t pause =
-            previous ? microseconds_since_epoch(*trial->started) - microseconds_since_epoch(*previous->completed) : -1;
-        if (pause < 0 || pause > longest_pause_us) ++run;
-        run_of[trial] = run;
-        previous = trial;
+    /// Nullopt if it is not known.
+    [[nodiscard]] std::optional<std::string> of(const Trial& trial, const Attempt* attempt) const {
+        if (attempt) return attempt->worker_pid > 0 ? std::optional{name(*attempt)} : std::nullopt;
+        const auto run = run_of_.find(&trial);
+        return run == run_of_.end() ? std::nullopt : std::optional{run->second};
     }
-    return run_of;
-}
+    /// True if no other attempt ran in its process before, so none can have left memory there.
+    [[nodiscard]] bool began(const Attempt& attempt) const {
+        const auto first = attempt.worker_pid > 0 ? first_.find(name(attempt)) : first_.end();
+        return first != first_.end() && first->second == &attempt;
+    }
+
+private:
+    [[nodiscard]] static std::string name(const Attempt& attempt) {
+        return attempt.device_name + " process " + std::to_string(attempt.worker_pid);
+    }
+
+    std::map<const Trial*, std::string> run_of_;
+    std::map<std::string, const Attempt*> first_;
+};
 
 /// True if the last attempt of a trial ran, and had no more of the same device than another attempt.
 [[nodiscard]] bool had_as_little(const Trial& trial, const Attempt& other) {
@@ -155,9 +181,10 @@ void find_victims(std::span<FailureCase> cases) {
 }
 
 /// Marks leaks: the process itself filled the device, but a trial that needs at least as much ran to its end. So the memory was left by
-/// earlier trials. An attempt of hpo's has a process of its own, so what held the memory is not known. Parameters of which the name does
-/// not say whether more needs more must be equal. Only measured peaks can speak against the name of a plain size. The failures cannot,
-/// because a leak fails at any size. Nothing was left behind either if a trial as large ran at once afterwards in the same process.
+/// earlier trials. Nothing was left behind if the process began with this attempt, or if a trial as large ran at once afterwards in the
+/// same process. For another attempt of hpo's, what held the memory is not known. Parameters of which the name does not say whether more
+/// needs more must be equal. Only measured peaks can speak against the name of a plain size. The failures cannot, because a leak fails at
+/// any size.
 void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     const auto in_question = [](const FailureCase& entry) {
         const auto& memory = entry.failure.memory;
@@ -207,6 +234,9 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
             complete.push_back(&trial);
     }
     std::vector<Ran> ran;
+    const auto point_of = [&](const FailureCase& entry) {
+        return order.point_of(entry.params(), entry.attempt ? &entry.attempt->plan : nullptr);
+    };
     const auto plan_of = [](const Trial& trial) { return trial.attempts.empty() ? nullptr : &trial.attempts.back().plan; };
     for (const Trial* trial : evenly_spaced<const Trial*>(complete, most))
         ran.push_back({trial, order.point_of(trial->params, plan_of(*trial))});
@@ -215,25 +245,26 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     const std::map<std::string, const Trial*> first = first_trials(trials);
     // What is in use once a trial as large runs at once in the same process was the failed trial's own. So is as much in another trial
     // there.
-    const std::map<const Trial*, std::size_t> runs = unbroken_runs(trials);
-    std::map<std::size_t, std::int64_t> own_bytes;
+    const SharedProcesses processes{trials};
+    std::map<std::string, std::int64_t> own_bytes;
     if (!several_devices && !order.axes().empty()) {
         for (const FailureCase& entry : cases) {
-            const auto run = runs.find(entry.trial);
-            if (entry.attempt || run == runs.end() || !in_question(entry)) continue;
-            const auto point = order.point_of(entry.params(), nullptr);
+            const auto process = processes.of(*entry.trial, entry.attempt);
+            if (!process || !in_question(entry)) continue;
+            const auto point = point_of(entry);
             const bool refuted = std::ranges::any_of(ran, [&](const Ran& other) {
-                const auto other_run = runs.find(other.trial);
-                return other_run != runs.end() && other_run->second == run->second && *other.trial->started > *entry.trial->started &&
+                const Attempt* last = other.trial->attempts.empty() ? nullptr : &other.trial->attempts.back();
+                return processes.of(*other.trial, last) == process && other.trial->started > entry.trial->started &&
                        at_least(*other.trial, other.point, *entry.trial, point);
             });
-            if (refuted) own_bytes[run->second] = std::max(own_bytes[run->second], *entry.failure.memory.allocated);
+            if (refuted) own_bytes[*process] = std::max(own_bytes[*process], *entry.failure.memory.allocated);
         }
     }
     const auto was_its_own = [&](const FailureCase& entry) {
-        const auto run = runs.find(entry.trial);
-        const auto own = run == runs.end() ? own_bytes.end() : own_bytes.find(run->second);
-        return !entry.attempt && own != own_bytes.end() && *entry.failure.memory.allocated <= own->second;
+        if (entry.attempt && processes.began(*entry.attempt)) return true;
+        const auto process = processes.of(*entry.trial, entry.attempt);
+        const auto own = process ? own_bytes.find(*process) : own_bytes.end();
+        return own != own_bytes.end() && *entry.failure.memory.allocated <= own->second;
     };
     std::size_t leaks = 0;
     std::vector<FailureCase*> others;
@@ -250,7 +281,7 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
         const auto equal = entry.attempt ? same.end() : same.find(configuration_key(entry.trial->params));
         const Trial* witness = equal != same.end() && proves(*equal->second) ? equal->second : nullptr;
         if (equal == same.end() && !several_devices && !order.axes().empty()) {
-            const auto point = order.point_of(entry.params(), entry.attempt ? &entry.attempt->plan : nullptr);
+            const auto point = point_of(entry);
             const std::string machine = machine_of(*entry.trial);
             const auto larger = std::ranges::find_if(ran, [&](const Ran& other) {
                 return at_least(*other.trial, other.point, *entry.trial, point) && machine_of(*other.trial) == machine &&
@@ -261,14 +292,13 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
         if (!witness) continue;
         const std::string ran_so = "trial " + std::to_string(witness->number) + " ran to its end with " +
                                    (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on");
+        if (entry.attempt || was_its_own(entry)) entry.larger_ran = witness->number;
         if (was_its_own(entry)) {
-            entry.larger_ran = witness->number;
             entry.failure.evidence += "; " + ran_so + ", so no parameter decides";
             continue;
         }
         others.pop_back();
         if (entry.attempt) {
-            entry.larger_ran = witness->number;
             entry.failure.cause = OomCause::unknown;
             entry.failure.evidence += "; " + ran_so + ", so what else held memory here is not known";
             continue;
@@ -305,7 +335,7 @@ void find_silent_capacity(std::span<FailureCase> cases, std::span<const Trial> t
     };
     std::vector<TooLarge> too_large;  // the first 1,000, so that many silent failures do not take too long
     for (const FailureCase& entry : cases) {
-        if (too_large.size() < 1000 && entry.is_oom() && entry.failure.cause == OomCause::capacity)
+        if (too_large.size() < 1000 && entry.is_oom() && entry.failure.cause == OomCause::capacity && !entry.larger_ran)
             too_large.push_back({.trial = entry.trial, .point = point_of(entry)});
     }
     std::optional<std::int64_t> capacity;
