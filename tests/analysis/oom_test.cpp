@@ -702,9 +702,10 @@ TEST_CASE("a batch is not too large for a device on which a larger one ran, and 
     CHECK(hpo::analysis::oom_report(of_unknown_size, {}).cases.front().failed.larger_ran);
     // A process that ran others before may still hold their memory, unless a trial as large ran there afterwards.
     std::vector<hpo::Trial> in_one_process;
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 20; ++i) {  // what ran well has no start in a store that is read in brief
         in_one_process.push_back(program_trial(i, i % 2 == 0 ? 512 : 256 + 512 * static_cast<int>(i < 8), i >= 8));
         in_one_process.back().attempts[0].worker_pid = 100;
+        if (i < 8) in_one_process.back().attempts[0].started.reset();
     }
     const auto of_one_process = hpo::analysis::oom_report(in_one_process, {});
     CHECK(of_one_process.causes.at(hpo::OomCause::unknown).count == 12);
@@ -719,6 +720,28 @@ TEST_CASE("a batch is not too large for a device on which a larger one ran, and 
         if (trial.state == hpo::TrialState::complete) trial.attempts[0].capacity_bytes = 24 * 1024 * mib;
     }
     CHECK(hpo::analysis::oom_report(trials, {}).cases.front().failed.failure.cause == hpo::OomCause::capacity);
+}
+
+TEST_CASE("no smaller number is advised where everything failed from some moment on, whatever its parameters") {
+    constexpr std::array<double, 20> batches{512, 1024, 256, 768, 256, 1024, 512, 768, 512, 256,
+                                             768, 512,  256, 768, 512, 256,  768, 512, 256, 768};
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 20; ++i) {
+        trials.push_back(program_trial(i, batches[static_cast<std::size_t>(i)], i >= 8));
+        hpo::Attempt& attempt = trials.back().attempts[0];
+        attempt.worker_pid = 100;
+        attempt.plan.device = "cpu";  // the program uses a device of which hpo does not know
+        attempt.capacity_bytes.reset();
+        attempt.peak_reserved = (30 - i) * mib;  // so the host's peaks fall with time, and say nothing about the device
+    }
+    trials.push_back(program_trial(20, 1280, true));  // no trial as large ran
+    trials.back().attempts[0].plan.device = "cpu";
+    trials.back().attempts[0].capacity_bytes.reset();
+    const auto report = hpo::analysis::oom_report(trials, {});
+    REQUIRE(report.cases.size() == 13);
+    CHECK(report.causes.at(hpo::OomCause::unknown).count == 12);
+    for (const auto& entry : report.cases) CHECK_FALSE(entry.change);
+    CHECK(report.regions.empty());
 }
 
 TEST_CASE("less is no advice for a trial that failed although a larger one ran") {

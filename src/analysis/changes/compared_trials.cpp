@@ -21,6 +21,9 @@ ComparedTrials::ComparedTrials(std::span<const Trial* const> ran, std::span<cons
     };
     rows_.reserve(std::min(ran.size(), most));
     spaced(ran.size(), [&](std::size_t i) { add(*ran[i]); });
+    if (detail::peaks_are_of_the_host(cases)) {
+        for (Row& row : rows_) row.peak_bytes.reset();
+    }
     std::vector<const FailureCase*> too_large;
     for (const FailureCase& entry : cases) {
         const OomCause cause = entry.failure.cause.value_or(OomCause::unknown);

@@ -77,7 +77,7 @@ namespace hpo::analysis {
 std::optional<Change> smallest_change(const FailureCase& entry, const ComparedTrials& compared, const MemoryModel& model) {
     if (!entry.is_oom()) return std::nullopt;
     if (auto change = detail::change_by_attempt(entry)) return change;
-    if (entry.larger_ran) return std::nullopt;  // less is not known to help
+    if (!entry.size_decides) return std::nullopt;
     const OomCause cause = entry.failure.cause.value_or(OomCause::unknown);
     if (!follows_from_configuration(cause) || cause == OomCause::limit) return detail::change_by_figures(entry);
     detail::ChangeSearch search{entry, compared, model};

@@ -181,6 +181,13 @@ std::optional<MemoryReading> start_of(const Trial& trial, const Attempt* attempt
     return std::nullopt;
 }
 
+bool peaks_are_of_the_host(std::span<const FailureCase> cases) {
+    return std::ranges::any_of(cases, [](const FailureCase& entry) {
+        const Attempt* attempt = entry.attempt;
+        return attempt && entry.failure.kind == FailureKind::out_of_memory && attempt->plan.device == "cpu" && !attempt->capacity_bytes;
+    });
+}
+
 /// The failure of an attempt of ours.
 [[nodiscard]] FailureCase case_of_attempt(const Trial& trial, const Attempt& attempt, Failure failure) {
     FailureCase entry{.trial = &trial,

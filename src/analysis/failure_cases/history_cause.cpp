@@ -30,6 +30,7 @@ std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<co
         auto& slot = failed[entry.trial];
         if (entry.is_oom() && follows_from_configuration(entry.failure.cause.value_or(OomCause::unknown))) slot = true;
     }
+    const bool host_peaks = detail::peaks_are_of_the_host(cases);
     std::vector<Example> examples;
     for (const Trial& trial : trials) {
         const auto found = failed.find(&trial);
@@ -37,7 +38,7 @@ std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<co
             Example example{.params = &trial.params, .positive = found != failed.end(), .peak_bytes = {}};
             const Attempt* attempt = trial.attempts.empty() ? nullptr : &trial.attempts.back();
             const bool in_pieces = attempt && attempt->plan.effective_micro_batch() != attempt->plan.effective_batch;
-            if (const auto peak = attempt ? peak_of(*attempt) : peak_of(trial); peak && !in_pieces) {
+            if (const auto peak = attempt ? peak_of(*attempt) : peak_of(trial); peak && !in_pieces && !host_peaks) {
                 const auto start = detail::start_of(trial, attempt);
                 example.peak_bytes = static_cast<double>(*peak - (start ? start->allocated.value_or(0) : 0));
             }
@@ -133,9 +134,10 @@ public:
         std::vector<const Trial*> in_order;
         for (const Trial& trial : trials) {
             for (const Attempt& attempt : trial.attempts) {
-                if (attempt.worker_pid <= 0 || !attempt.started) continue;
-                const Attempt*& first = first_.try_emplace(name(attempt), &attempt).first->second;
-                if (*attempt.started < *first->started) first = &attempt;
+                const auto started = attempt.started ? attempt.started : trial.started;
+                if (attempt.worker_pid <= 0 || !started) continue;
+                First& first = first_.try_emplace(name(attempt), First{&attempt, *started}).first->second;
+                if (*started < first.started) first = {&attempt, *started};
             }
             if (trial.attempts.empty() && trial.started && trial.completed) in_order.push_back(&trial);
         }
@@ -159,16 +161,20 @@ public:
     /// True if no other attempt ran in its process before, so none can have left memory there.
     [[nodiscard]] bool began(const Attempt& attempt) const {
         const auto first = attempt.worker_pid > 0 ? first_.find(name(attempt)) : first_.end();
-        return first != first_.end() && first->second == &attempt;
+        return first != first_.end() && first->second.attempt == &attempt;
     }
 
 private:
+    struct First {
+        const Attempt* attempt;
+        Time started;
+    };
     [[nodiscard]] static std::string name(const Attempt& attempt) {
         return attempt.device_name + " process " + std::to_string(attempt.worker_pid);
     }
 
     std::map<const Trial*, std::string> run_of_;
-    std::map<std::string, const Attempt*> first_;
+    std::map<std::string, First> first_;
 };
 
 /// True if the last attempt of a trial ran, and had no more of the same device than another attempt.
@@ -267,6 +273,7 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
         return own != own_bytes.end() && *entry.failure.memory.allocated <= own->second;
     };
     std::size_t leaks = 0;
+    std::size_t refuted = 0;  // of which it is not the size that decides: leaks and others
     std::vector<FailureCase*> others;
     for (FailureCase& entry : cases) {
         if (!in_question(entry)) continue;
@@ -292,12 +299,16 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
         if (!witness) continue;
         const std::string ran_so = "trial " + std::to_string(witness->number) + " ran to its end with " +
                                    (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on");
-        if (entry.attempt || was_its_own(entry)) entry.larger_ran = witness->number;
+        others.pop_back();
+        ++refuted;
+        if (entry.attempt || was_its_own(entry)) {
+            entry.larger_ran = witness->number;
+            entry.size_decides = false;
+        }
         if (was_its_own(entry)) {
             entry.failure.evidence += "; " + ran_so + ", so no parameter decides";
             continue;
         }
-        others.pop_back();
         if (entry.attempt) {
             entry.failure.cause = OomCause::unknown;
             entry.failure.evidence += "; " + ran_so + ", so what else held memory here is not known";
@@ -309,8 +320,14 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
                                  " were in use, left behind by earlier trials" +
                                  (entry.process.empty() ? "" : " of process " + entry.process);
     }
-    if (leaks <= 3 * others.size()) return;
+    if (refuted <= 3 * others.size()) return;
     for (FailureCase* entry : others) {
+        entry->size_decides = false;
+        if (leaks <= 3 * others.size()) {
+            entry->failure.evidence += "; for most of the study's out-of-memories (" + std::to_string(refuted) +
+                                       ") a trial as large ran to its end, so what decides is not known";
+            continue;
+        }
         entry->failure.cause = OomCause::unknown;
         entry->failure.evidence = "most of the study's out-of-memories (" + std::to_string(leaks) +
                                   ") were leaks, so how much this trial needs by itself is not known; no trial as large ran to its end";
@@ -335,7 +352,7 @@ void find_silent_capacity(std::span<FailureCase> cases, std::span<const Trial> t
     };
     std::vector<TooLarge> too_large;  // the first 1,000, so that many silent failures do not take too long
     for (const FailureCase& entry : cases) {
-        if (too_large.size() < 1000 && entry.is_oom() && entry.failure.cause == OomCause::capacity && !entry.larger_ran)
+        if (too_large.size() < 1000 && entry.is_oom() && entry.failure.cause == OomCause::capacity && entry.size_decides)
             too_large.push_back({.trial = entry.trial, .point = point_of(entry)});
     }
     std::optional<std::int64_t> capacity;

@@ -43,6 +43,9 @@ struct FailureCase {
 
     /// A trial that needs at least as much memory and ran to its end. So the configuration is not known to be the reason.
     std::optional<std::int64_t> larger_ran{};
+    /// False if less of a parameter is not known to help, because a larger trial ran, or larger ones did for most of the others that
+    /// failed.
+    bool size_decides = true;
 
     [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
     /// True if it failed without a message. Any cause is possible, also an out-of-memory.
@@ -71,6 +74,10 @@ namespace hpo::analysis::detail {
 [[nodiscard]] std::string foreign_process(const Trial& trial);
 
 [[nodiscard]] std::optional<MemoryReading> start_of(const Trial& trial, const Attempt* attempt);
+
+/// True if a device was full that hpo does not meter, as one of which it does not know. The peaks of such attempts are of the host, and say
+/// nothing about the device.
+[[nodiscard]] bool peaks_are_of_the_host(std::span<const FailureCase> cases);
 
 }  // namespace hpo::analysis::detail
 
