@@ -52,6 +52,7 @@ must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/consumer-build -G ${GENERATOR} -DC
 must(${CMAKE_COMMAND} --build ${WORK}/consumer-build)
 must(${WORK}/consumer-build/consumer ${WORK}/consumer-build/study.db)
 must(${WORK}/consumer-build/in_process)
+must(${WORK}/consumer-build/contracts)
 must(${WORK}/prefix/bin/hpo-tune policies trainer)
 # What is written about plugins comes along, and so does the example.
 foreach(file lib/libhpo_study.a share/doc/hpo/writing-a-plugin.md share/hpo/examples/plugins/adding_problem/adding_problem.hpp
