@@ -187,6 +187,82 @@ TEST_CASE("the text with which a trial was pruned is its own if it begins on a n
     CHECK_FALSE(later.told.contains(1));
 }
 
+TEST_CASE("the text of a pruned trial keeps a worker's traceback, XGBoost's lines, NCCL's last error and its figures") {
+    const std::string message =
+        "CUDA out of memory. Tried to allocate 512.00 MiB. GPU 1 has a total capacity of 10.76 GiB of which 9.25 MiB is free. Of the "
+        "allocated memory 10.20 GiB is allocated by PyTorch, and 90.00 MiB is reserved by PyTorch but unallocated.\n";
+    const std::string frames = "Original Traceback (most recent call last):\n  File \"m.py\", line 3, in forward\n    return self.net(x)\n";
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 0, 0.5), ended(1, hpo::TrialState::pruned, 10, 0.5),
+                                         ended(2, logged_complete, 20, 0.5)};
+    struct Case {
+        std::string text;
+        FailureKind kind;
+        std::optional<std::int64_t> requested;
+    };
+    for (const Case& each : std::vector<Case>{
+             {"Caught OutOfMemoryError in replica 1 on device 1.\n" + frames + "torch.OutOfMemoryError: " + message + "\n",
+              FailureKind::out_of_memory, std::int64_t{512} << 20U},
+             {"training failed:\nCaught RuntimeError in pin memory thread for device 0.\n" + frames +
+                  "RuntimeError: CUDA error: out of memory\n\n",
+              FailureKind::host_out_of_memory, std::nullopt},
+             {"training failed:\n[13:55:26] /workspace/src/common/device_vector.cu:23: Memory allocation error on worker 0: "
+              "std::bad_alloc: "
+              "cudaErrorMemoryAllocation: out of memory\n- Free memory: 1.25GB\n- Requested memory: 3.5GB\n\n",
+              FailureKind::out_of_memory, std::int64_t{7} << 29U},
+             {"NCCL error in: ProcessGroupNCCL.cpp:1275, unhandled cuda error, NCCL version 2.20.5\nncclUnhandledCudaError: Call to CUDA "
+              "function failed.\nLast error:\nCuda failure 2 'out of memory'\n",
+              FailureKind::out_of_memory, std::nullopt},
+             {"no fit\n  in layer 3\ntorch.OutOfMemoryError: " + message, FailureKind::out_of_memory, std::int64_t{512} << 20U}}) {
+        INFO(each.text);
+        const LogMatch match = match_of(
+            "[I 2026-01-31 12:00:00,000] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}.\n"
+            "[I 2026-01-31 12:00:10,000] Trial 1 pruned. " +
+                each.text + "[I 2026-01-31 12:00:20,000] Trial 2 finished with value: 0.5 and parameters: {'x': 0.5}.\n",
+            trials);
+        REQUIRE(match.told.contains(1));
+        CHECK(match.told.size() == 1);
+        CHECK(match.told.at(1).failure.kind == each.kind);
+        CHECK(match.told.at(1).failure.requested_bytes == each.requested);
+    }
+    // What a pruner's text is followed by is of the next trial.
+    const LogMatch judged = match_of("[I 2026-01-31 12:00:10,000] Trial 1 pruned. Trial was pruned at epoch 3.\n" + message +
+                                         "[I 2026-01-31 12:00:20,000] Trial 2 finished with value: 0.5 and parameters: {'x': 0.5}.\n",
+                                     trials);
+    CHECK_FALSE(judged.told.contains(1));
+}
+
+TEST_CASE("a number that a line names is of the study whose trial ended next") {
+    const std::string message = "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity)\n";
+    const auto line = [](const std::string& clock, int number, const std::string& x) {
+        return "[I 2026-01-31 " + clock + ",000] Trial " + std::to_string(number) + " finished with value: " + x +
+               " and parameters: {'x': " + x + "}.\n";
+    };
+    const std::string log = line("12:00:00", 0, "0.5") + "trial 1: torch.OutOfMemoryError: " + message +
+                            "[I 2026-01-31 12:00:10,000] Trial 1 pruned. \n" + line("12:10:00", 0, "1.5") + line("12:10:10", 1, "2.5");
+    const std::vector<hpo::Trial> first{ended(0, logged_complete, 0, 0.5), ended(1, hpo::TrialState::pruned, 10, 0.5)};
+    const std::vector<hpo::Trial> second{ended(0, logged_complete, 600, 1.5), ended(1, logged_complete, 610, 2.5)};
+    CHECK(match_of(log, first).told.contains(1));
+    CHECK(match_of(log, second).told.empty());
+}
+
+TEST_CASE("an out-of-memory after which the program went on does not hide the error that ended the trial") {
+    const auto log = [](const std::string& later) {
+        return "2026-01-31 12:00:01 hyperparameters: {'x': 0.5}\n"
+               "2026-01-31 12:00:02 WARNING CUDA out of memory. Tried to allocate 2.00 GiB; half the batch\n" +
+               later +
+               " Error: mat1 and mat2 shapes cannot be multiplied (3x4 and 78x99)\n2026-01-31 12:10:01 hyperparameters: {'x': 1.5}\n";
+    };
+    std::vector<hpo::Trial> trials{ended(0, logged_fail, 300, 0.5), ended(1, logged_complete, 900, 1.5)};
+    trials[0].started = *trials[0].completed - std::chrono::seconds{300};
+    trials[1].started = *trials[1].completed - std::chrono::seconds{300};
+    const auto told = match_of(log("2026-01-31 12:04:50"), trials).told;
+    REQUIRE(told.contains(0));
+    CHECK(told.at(0).failure.kind == FailureKind::trainer_error);
+    const auto at_once = match_of(log("2026-01-31 12:00:03"), trials).told;
+    REQUIRE(at_once.contains(0));
+    CHECK(at_once.at(0).failure.kind == FailureKind::out_of_memory);
+}
+
 TEST_CASE("a pruned trial's line without a time or parameters is its trial's if its place among the others leaves no doubt") {
     const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, hpo::TrialState::pruned, 20, 1.5),
                                          ended(2, logged_complete, 30, 2.5)};
@@ -1189,5 +1265,5 @@ TEST_CASE("an error that a thread passes on is one error") {
     REQUIRE(log.remarks.size() == 1);
     CHECK(log.remarks[0].line == 1);
     CHECK(log.remarks[0].last_line == 8);
-    CHECK(log.remarks[0].failure.kind == FailureKind::out_of_memory);
+    CHECK(log.remarks[0].failure.kind == FailureKind::host_out_of_memory);
 }

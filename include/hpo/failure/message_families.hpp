@@ -164,15 +164,21 @@ inline std::optional<TellingPart> find_telling_part(std::string_view type, std::
     const ErrorCode* const runtime = cuda_error_in(message);
     const ErrorCode* const error = !runtime && library.what && is_driver_error(*library.what) ? library.what : runtime;
     const std::size_t behind_tracebacks = detail::end_of_tracebacks(text);
+    // A loader's thread asks CUDA for pinned memory of the host.
+    const bool pins = text.find("in pin memory thread") != std::string::npos;
+    const auto kind_of = [&](FailureKind kind) {
+        return pins && kind == FailureKind::out_of_memory ? FailureKind::host_out_of_memory : kind;
+    };
     const auto told_by_error = [&] {
         return TellingPart{
-            .kind = failure_kind_of(runtime->meaning.what), .error = runtime, .line = detail::line_of_error(message, *runtime)};
+            .kind = kind_of(failure_kind_of(runtime->meaning.what)), .error = runtime, .line = detail::line_of_error(message, *runtime)};
     };
     for (const std::span<const MessageFamily> families : message_families) {
         for (const MessageFamily& family : families) {
             const std::size_t from = may_hide_cause(family.kind) ? behind_tracebacks : 0;
             if (const std::string_view line = detail::first_line_of(family, text, from); !line.empty()) {
-                return TellingPart{.kind = family.kind, .family = &family, .error = error, .line = detail::same_line(message, text, line)};
+                return TellingPart{
+                    .kind = kind_of(family.kind), .family = &family, .error = error, .line = detail::same_line(message, text, line)};
             }
         }
         const bool host = families.data() == host_memory_messages.data();

@@ -121,7 +121,12 @@ Failure failure_of(const LogEvent& event) {
         // The traceback has the qualified type, and the causes that the last exception hides.
         if (!may_hide_cause(raised->kind) || failure.message.empty()) failure = std::move(*raised);
         else if (!raised->type.empty()) failure.type = raised->type;
+    } else if (raised && raised->kind == failure.kind && raised->requested_bytes && !failure.requested_bytes) {
+        failure = std::move(*raised);  // "Caught OutOfMemoryError in replica 1", and its figures in the worker's traceback
     }
+    // A loader's thread asks CUDA for pinned memory of the host.
+    if (failure.kind == FailureKind::out_of_memory && event.error.find("in pin memory thread") != std::string::npos)
+        failure.kind = FailureKind::host_out_of_memory;
     failure.traceback = event.traceback;
     if (event.state == TrialState::pruned) take_memory_words(failure, event.error);
     return failure;
@@ -179,7 +184,7 @@ void keep_in_place(const ProgramLog& log, std::vector<EventTrial>& found, const 
 }
 
 /// Leaves out what fits by number, state and time alone where lines of the study's time do not fit about as often. Such a log is of another
-/// study that ran at that time.
+/// study that ran at that time. A line stays that is as close to the end of its trial as those whose parameters agree.
 void leave_out_chance(const ProgramLog& log, std::vector<EventTrial>& found, std::span<const Trial> trials, std::int64_t usual) {
     std::int64_t begin = INT64_MAX;
     std::int64_t end = INT64_MIN;
@@ -189,15 +194,23 @@ void leave_out_chance(const ProgramLog& log, std::vector<EventTrial>& found, std
     }
     std::size_t by_time_alone = 0;
     std::size_t others = 0;
+    // How late lines are that are surely of the study. Another's line is hardly ever as close to the end of a trial of its number.
+    constexpr std::size_t enough = 3;
+    std::vector<std::int64_t> sure;
+    for (const EventTrial& match : found) {
+        if (match.trial && match.clock && match.params_agree) sure.push_back(std::abs(match.clock->late));
+    }
+    const std::int64_t close = sure.size() < enough ? -1 : 2 * *std::ranges::max_element(sure) + 100'000;
+    const auto is_close = [&](const EventTrial& match) { return match.clock && std::abs(match.clock->late) <= close; };
     for (auto&& [event, match] : ranges::views::zip(log.events, found)) {
-        if (!event.microseconds || (match.trial && match.params_agree)) continue;
+        if (!event.microseconds || (match.trial && (match.params_agree || is_close(match)))) continue;
         const std::int64_t time = *event.microseconds - usual * quarter_hour;
         if (match.trial) ++by_time_alone;
         else if (time >= begin && time <= end) ++others;
     }
     if (2 * others <= by_time_alone) return;
     for (EventTrial& match : found) {
-        if (match.trial && match.clock && !match.params_agree) match.trial = nullptr;
+        if (match.trial && match.clock && !match.params_agree && !is_close(match)) match.trial = nullptr;
     }
 }
 
@@ -379,12 +392,31 @@ struct RemarkTime {
     return shown && !has_ended && ran_at(*shown, time) ? shown : nullptr;
 }
 
+/// The trial whose number a remark names. A log may have lines of several studies, so a line about the end of a trial of this number that
+/// stands near decides: the next one, or else the one directly before. Null if the trial did not run at the remark's own time.
+[[nodiscard]] const Trial* numbered_trial(const LogRemark& remark, const ProgramLog& log, const LogTrials& lines,
+                                          const RemarkTrials& trials) {
+    const auto has_number = [&](const LogEvent& event) { return event.trial == *remark.trial; };
+    const auto next = log.events.begin() + static_cast<std::ptrdiff_t>(remark.events_before);
+    const auto end = std::find_if(next, log.events.end(), has_number);
+    const bool is_behind_its_end = next != log.events.begin() && has_number(*std::prev(next)) && end != next;
+    if (is_behind_its_end) return lines.events[remark.events_before - 1].trial;
+    if (end != log.events.end()) return lines.events[static_cast<std::size_t>(end - log.events.begin())].trial;
+    const Trial* const trial = trials.numbered(*remark.trial);
+    const bool is_timed = trial && remark.time && lines.usual && trial->started;
+    if (is_timed && !ran_at(*trial, remark.time->microseconds - *lines.usual * quarter_hour)) return nullptr;
+    return trial;
+}
+
 /// The only trial that ran when a remark was printed. null if it is not known.
 [[nodiscard]] const Trial* trial_of_remark(const LogRemark& remark, const ProgramLog& log, const LogTrials& lines,
                                            const RemarkTrials& trials) {
     if (remark.of_event) return lines.events[*remark.of_event].trial;
     if (remark.doubtful) return nullptr;
-    if (remark.trial) return trials.of_study ? trials.numbered(*remark.trial) : nullptr;
+    if (remark.trial) return trials.of_study ? numbered_trial(remark, log, lines, trials) : nullptr;
+    if (remark.shown_before > 0 && log.shown[remark.shown_before - 1].line == remark.line) {  // it shows the trial's parameters itself
+        if (const Trial* const shown = lines.shown[remark.shown_before - 1]) return shown;
+    }
     const auto printed = time_of_remark(remark, log, lines);
     if (!printed) return trial_shown_before(remark, lines);
     if (remark.process_died) {
@@ -528,6 +560,23 @@ enum class TellsWhy { no, perhaps, yes };
     return why != TellsWhy::perhaps;
 }
 
+/// True if the program went on behind an out-of-memory, until another error ended the trial: that one explains itself, and was written long
+/// after. `trials` are those of the remarks.
+[[nodiscard]] bool went_on_behind(std::size_t place, const ProgramLog& log, const std::vector<const Trial*>& trials) {
+    constexpr std::int64_t long_after = 10'000'000;  // microseconds; what an error takes down ends sooner
+    const LogRemark& remark = log.remarks[place];
+    const Trial* const trial = trials[place];
+    if (!trial || trial->state != TrialState::fail || !ran_out_of_memory(remark.failure.kind) || remark.of_event || !remark.time)
+        return false;
+    for (std::size_t i = place + 1; i < log.remarks.size(); ++i) {
+        const LogRemark& other = log.remarks[i];
+        if (trials[i] != trial || !other.time || ran_out_of_memory(other.failure.kind) || own_reason(other.failure) == OwnReason::none)
+            continue;
+        if (other.time->microseconds - remark.time->microseconds >= long_after) return true;
+    }
+    return false;
+}
+
 bool tells_failure(const LogEvent& event, const Failure& failure) {
     return event.state == TrialState::fail || (event.state == TrialState::pruned && (is_memory(failure.kind) || is_device(failure.kind)));
 }
@@ -564,15 +613,24 @@ void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& m
     if (log.remarks.empty()) return;
     detail::RemarkTrials running{trials};
     running.of_study = detail::is_of_study(log, found, running);
+    std::vector<const Trial*> of_remark;
+    for (const LogRemark& remark : log.remarks) of_remark.push_back(detail::trial_of_remark(remark, log, lines, running));
     std::vector<const LogRemark*> unknown;        // errors in the program's own words, of no known trial
     for (const bool own_words : {false, true}) {  // what Python or an allocator printed comes first
-        for (const LogRemark& remark : log.remarks) {
+        for (std::size_t i = 0; i < log.remarks.size(); ++i) {
+            const LogRemark& remark = log.remarks[i];
             if (remark.own_words != own_words) continue;
             if (remark.of_event && !found[*remark.of_event].trial) continue;  // that line is named above
             std::string place = detail::lines_text(log, remark.line, remark.line);
-            const Trial* const trial = detail::trial_of_remark(remark, log, lines, running);
+            const Trial* const trial = of_remark[i];
             if (trial) {
                 if (!trial->attempts.empty()) continue;
+                if (detail::went_on_behind(i, log, of_remark)) {
+                    match.unmatched.push_back(place + ": " + std::string{to_text(remark.failure.kind)} +
+                                              ", after which the program of trial " + std::to_string(trial->number) +
+                                              " went on until another error");
+                    continue;
+                }
                 if (detail::tell(match.told, *trial, remark, place, log, lines)) continue;
                 ++(was_killed(remark.failure) ? match.unmatched_kills : match.unmatched_memory);
                 match.unmatched.push_back(place + ": " + std::string{to_text(remark.failure.kind)} + " that may be why trial " +

@@ -20,15 +20,31 @@
 
 namespace hpo::analysis::detail {
 
+/// True if a text is the beginning of an error of NCCL, which names its reason below "Last error:".
+[[nodiscard]] bool waits_for_last_error(std::string_view text) {
+    constexpr std::string_view heading = "Last error:\n";
+    const auto last = text.find(heading);
+    return text.find("unhandled cuda error") != std::string_view::npos &&
+           (last == std::string_view::npos || last + heading.size() == text.size());
+}
+
 /// True if the text of a pruned trial speaks of a failure and does not say yet what failed: more of it may stand below. A text such as "not
 /// promising" is whole.
 [[nodiscard]] bool begins_to_tell(std::string_view text) {
     if (text.empty() || predicts_oom(text)) return false;
+    if (waits_for_last_error(text)) return true;
     const FailureKind kind = classify_python(text).kind;
     if (is_memory(kind) || is_device(kind)) return false;
     const std::string first = hpo::detail::lower_case(text.substr(0, text.find('\n')));
     return first.ends_with(':') ||
            hpo::detail::mentions_any(first, {"fail", "error", "exception", "memory", "traceback", "crash", "cuda", "gpu", "died", "abort"});
+}
+
+/// True for a text that says how a trial compares with others: it is whole.
+[[nodiscard]] bool names_a_pruner(std::string_view text) {
+    return hpo::detail::mentions_any(hpo::detail::lower_case(text),
+                                     {"promising", "pruned", "pruner", "median", "percentile", "hyperband", "halving", "threshold", "epoch",
+                                      "step", "iteration", "intermediate", "worse", "loss", "score", "accuracy", "metric"});
 }
 
 /// True if a text says that memory ran out, without figures: they may stand below.
@@ -43,6 +59,14 @@ namespace hpo::analysis::detail {
         std::to_array<std::string_view>({"CUDA out of memory", "HIP out of memory", "XPU out of memory", "MPS backend out of memory"});
     const bool begins = std::ranges::any_of(beginnings, [&](std::string_view each) { return line.starts_with(each); });
     return (begins || hpo::detail::exception_line(line)) && classify_python(line).requested_bytes.has_value();
+}
+
+/// True for a line that XGBoost's errors have: "[13:55:26] /src/common/device_vector.cu:23: Memory allocation error". Its time is no
+/// logger's.
+[[nodiscard]] bool is_check_of_xgboost(std::string_view line) {
+    if (line.size() < 12 || line[0] != '[' || line[3] != ':' || line[6] != ':' || line.substr(9, 2) != "] ") return false;
+    const std::string_view place = line.substr(11, line.find(' ', 11) - 11);
+    return place.ends_with(':') && place.find('/') != std::string_view::npos;
 }
 
 /// True for the lines that CUDA's errors have behind their first. Any other line behind an exception may be the program's.
@@ -129,7 +153,7 @@ void LogReader::event(LogEvent event, std::string_view raw) {
     last_time_.reset();
     const auto own = raw.find("[I ");  // Optuna's own time; what stands before it was put there by another program
     stamp_ = own == std::string_view::npos || own > raw.find("rial") ? std::string_view{} : raw.substr(0, own);
-    take_message_below(event);
+    take_message_below(&event);
     text_goes_on_ = event.state == TrialState::pruned && (detail::begins_to_tell(event.error) || detail::lacks_figures(event.error));
     follows_failure_ = event.state == TrialState::fail || text_goes_on_;
     pruned_lines_ = 0;
@@ -155,7 +179,8 @@ void LogReader::whole_piece(std::string_view raw) {
     if (const auto failed = may_be_event ? detail::failed_trial(raw) : std::nullopt) return close_failure(*failed);
     if (raw.find(traceback_heading) != std::string_view::npos &&
         !(in_traceback_ && (chain_ || raw.find("Original Traceback") != std::string_view::npos))) {
-        const bool behind_event = follows_failure_;
+        // The traceback of a worker stands within the text of the error that came of it.
+        const bool behind_event = follows_failure_ || (text_goes_on_ && raw.find("Original Traceback") != std::string_view::npos);
         end_traceback();
         in_traceback_ = true;
         of_event_ = behind_event;
@@ -183,22 +208,31 @@ void LogReader::whole_piece(std::string_view raw) {
 
 bool LogReader::goes_on_with_pruned(std::string_view raw) {
     const std::string_view plain = detail::without_stamp(raw, stamp_).value_or(raw);
-    text_goes_on_ = ++pruned_lines_ <= longest_pruned_text && !detail::log_time(plain.substr(0, 40)) && !detail::death_of_process(plain);
+    const bool is_logged = detail::log_time(plain.substr(0, 40)) && !detail::is_check_of_xgboost(plain);
+    text_goes_on_ = ++pruned_lines_ <= longest_pruned_text && !is_logged && !detail::death_of_process(plain);
     if (!text_goes_on_) return false;
     std::string& text = log_.events.back().error;
     if (!detail::begins_to_tell(text) && !detail::is_bare_message(plain)) return text_goes_on_ = false;
     text.append("\n").append(plain);
-    text_goes_on_ = detail::begins_to_tell(text) || detail::lacks_figures(text);
+    const bool may_have_figures = detail::lacks_figures(text);
+    text_goes_on_ = detail::begins_to_tell(text) || may_have_figures;
+    if (may_have_figures) {
+        message_ = text;
+        message_of_event_ = true;
+    }
     return true;
 }
 
-void LogReader::take_message_below(const LogEvent& next) {
+void LogReader::take_message_below(const LogEvent* next) {
     if (log_.events.empty() || log_.remarks.empty()) return;
     LogEvent& pruned = log_.events.back();
-    // The next trial tells of its own out-of-memory, or needs none, and the text with which this one was pruned begins on a new line.
-    const bool begins_below = pruned.error.empty() && next.state == TrialState::complete;
-    if (!begins_below && !ran_out_of_memory(classify_python(next.error).kind)) return;
+    // The next trial tells of its own out-of-memory, or needs none, and the text with which this one was pruned goes on on a new line.
+    const bool needs_none =
+        !next || next->state == TrialState::complete || (next->state == TrialState::pruned && next->error == pruned.error);
+    const bool begins_below = needs_none && !detail::names_a_pruner(pruned.error);
+    if (!begins_below && !(next && ran_out_of_memory(classify_python(next->error).kind))) return;
     const LogRemark& below = log_.remarks.back();
+    if (!next && !below.failure.traceback.empty()) return;  // it may have ended the next trial, and the process
     const bool is_only =
         below.events_before == log_.events.size() && (log_.remarks.size() == 1 || (&below - 1)->events_before < log_.events.size());
     const std::size_t most_lines_below = begins_below ? 3 : 2;  // one of them may be empty, and one may say where it was
@@ -294,7 +328,7 @@ void LogReader::remark(std::string_view raw) {
             const auto process = detail::process_named(died->message);
             return told.failure.signal == died->signal && process && detail::process_named(told.failure.message) == process;
         };
-        if (!log_.remarks.empty() && same(log_.remarks.back())) return;  // torchrun tells one death in several lines
+        if (std::ranges::any_of(log_.remarks, same)) return;  // torchrun and the kernel tell one death in several lines
         keep({.line = log_.lines,
               .last_line = log_.lines,
               .of_event = {},

@@ -61,6 +61,7 @@ public:
     [[nodiscard]] ProgramLog finish() && {
         replay_wrapped();
         end_traceback();
+        take_message_below(nullptr);
         text_goes_on_ = false;
         return std::move(log_);
     }
@@ -90,8 +91,9 @@ private:
     /// Gives what was printed behind the line about a failed trial, up to its last line, to that trial.
     void close_failure(std::int64_t trial);
 
-    /// Gives the message of an allocator directly below a pruned trial to that trial, if the next trial tells its own out-of-memory.
-    void take_message_below(const LogEvent& next);
+    /// Gives the message of an allocator directly below a pruned trial to that trial, unless the next trial may have printed it. `next` is
+    /// null at the end of the log.
+    void take_message_below(const LogEvent* next);
     /// Takes a line that belongs to the text of the trial that was pruned last. Returns false if it does not.
     bool goes_on_with_pruned(std::string_view raw);
 
