@@ -123,7 +123,10 @@ OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> r
     }
 
     const std::vector<Example> examples = memory_examples(trials, cases);
-    std::vector<LearnedRegion> learned = learn_regions(examples);
+    // Where some failed although larger ones ran, others may have failed by chance, too.
+    const bool some_by_chance = std::ranges::any_of(cases, [](const FailureCase& entry) { return !entry.size_decides; });
+    const double by_chance = some_by_chance ? 0.02 : 0.5;
+    std::vector<LearnedRegion> learned = learn_regions(examples, {}, by_chance);
     std::vector<const Trial*> best;
     std::vector<const ParamSet*> kept;
     if (!learned.empty()) {
@@ -139,10 +142,10 @@ OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> r
     if (std::ranges::any_of(refused, [](const OomRegion& region) { return region.recovered == 0 && !region.best.empty(); })) {
         // The rule names the regions that it does not refuse. It refuses narrower ones, without the best trials.
         std::erase_if(refused, [](const OomRegion& region) { return region.recovered == 0 && region.best.empty(); });
-        std::ranges::copy_if(counted(learn_regions(examples, kept)), std::back_inserter(refused),
+        std::ranges::copy_if(counted(learn_regions(examples, kept, by_chance)), std::back_inserter(refused),
                              [](const OomRegion& region) { return region.recovered == 0; });
     }
-    if (report.regions.empty()) report.regions = counted(learn_regions(detail::any_cause(examples, trials, out_of_memory)));
+    if (report.regions.empty()) report.regions = counted(learn_regions(detail::any_cause(examples, trials, out_of_memory), {}, by_chance));
     const MemoryModel model{examples};
     MemoryOrder order{trials, model};
     const ComparedTrials compared{fitted, cases, order};

@@ -98,6 +98,11 @@ void find_victims(std::span<FailureCase> cases) {
     return !entry.at_start && entry.is_oom() && entry.failure.cause == OomCause::capacity && memory.allocated && !one_huge_request;
 }
 
+/// True if a message tells of an out-of-memory, and neither it nor another source says why.
+[[nodiscard]] bool has_no_figures(const FailureCase& entry) {
+    return !entry.at_start && entry.is_oom() && entry.failure.cause == OomCause::unknown && !entry.failure.message.empty();
+}
+
 /// The most memory in use, for each process, of which a trial that ran there afterwards shows that it was the failed trial's own.
 [[nodiscard]] std::map<std::string, std::int64_t> own_bytes(std::span<const FailureCase> cases, const SharedProcesses& processes,
                                                             LargerTrials& larger) {
@@ -115,9 +120,10 @@ void find_victims(std::span<FailureCase> cases) {
 
 /// Marks leaks: the process itself filled the device, but a trial that needs at least as much ran to its end. So the memory was left by
 /// earlier trials. Nothing was left behind if the process began with this attempt, or if a trial as large ran at once afterwards in the
-/// same process. For another attempt of hpo's, what held the memory is not known.
+/// same process. For another attempt of hpo's, what held the memory is not known. Without figures the cause stays unknown.
 void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
-    if (std::ranges::none_of(cases, filled_the_device)) return;
+    const auto is_in_question = [](const FailureCase& entry) { return filled_the_device(entry) || has_no_figures(entry); };
+    if (std::ranges::none_of(cases, is_in_question)) return;
     LargerTrials larger{trials, cases};
     const std::map<std::string, const Trial*> first = first_trials(trials);
     const SharedProcesses processes{trials};
@@ -132,7 +138,7 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     std::size_t refuted = 0;  // of which it is not the size that decides: leaks and others
     std::vector<FailureCase*> others;
     for (FailureCase& entry : cases) {
-        if (!filled_the_device(entry)) continue;
+        if (!is_in_question(entry)) continue;
         const bool is_first = !entry.attempt && first.at(foreign_process(*entry.trial)) == entry.trial;
         const auto witness = is_first ? std::nullopt : larger.witness(entry);
         if (!witness) {
@@ -140,6 +146,12 @@ void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
             continue;
         }
         ++refuted;
+        if (has_no_figures(entry)) {
+            entry.larger_ran = witness->trial->number;
+            entry.size_decides = false;
+            entry.failure.evidence += "; " + witness->text();
+            continue;
+        }
         if (entry.attempt || was_its_own(entry)) {
             entry.larger_ran = witness->trial->number;
             entry.size_decides = false;

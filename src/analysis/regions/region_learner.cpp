@@ -174,7 +174,8 @@ std::vector<Condition> candidate_conditions(std::span<const Example> examples) {
 
 namespace hpo::analysis {
 
-std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::span<const ParamSet* const> kept, std::size_t most) {
+std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::span<const ParamSet* const> kept, double by_chance) {
+    constexpr std::size_t most = 3;
     using detail::Bits;
     const std::size_t words = (examples.size() + 63) / 64;
     Bits everything(words);
@@ -227,7 +228,7 @@ std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std:
             if (counted.positives < least) return false;
             const double rate = static_cast<double>(counted.positives) / static_cast<double>(counted.examples);
             if (rate < 0.65 || rate < 1.5 * base) return false;
-            return detail::log_chance(counted, base) + log_tried[conditions - 1] < std::log(0.5);
+            return detail::log_chance(counted, base) + log_tried[conditions - 1] < std::log(by_chance);
         };
         Found best;
         const auto consider = [&](double value, const detail::Counted& counted, const std::vector<const detail::Candidate*>& conditions) {

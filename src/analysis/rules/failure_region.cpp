@@ -80,7 +80,8 @@ std::optional<FailureRegion> failure_region(std::span<const Example> examples, d
     const auto consider = [&](const detail::Counted& inside, std::size_t family, const Tried& a, const Tried* b) {
         const double rate = static_cast<double>(inside.positives) / static_cast<double>(std::max<std::size_t>(inside.examples, 1));
         const double base = static_cast<double>(all.failed_inside) / static_cast<double>(all.inside);
-        if (inside.positives < 3 || inside.examples == all.inside || rate < 2 * base) return;
+        // Twice the rate of all, or of more than half of them nearly all of the rest of the way.
+        if (inside.positives < 3 || inside.examples == all.inside || rate < std::min(2 * base, 1 - 0.1 * (1 - base))) return;
         const RegionCounts counts{.failed_inside = inside.positives,
                                   .inside = inside.examples,
                                   .failed_outside = all.failed_inside - inside.positives,

@@ -35,9 +35,16 @@ struct OomOptions {
 using hpo::analysis::OomCase;
 using hpo::analysis::OomReport;
 
-std::string_view cause_meaning(hpo::OomCause cause) {
+/// What the cause of a report's cases means.
+std::string_view cause_meaning(hpo::OomCause cause, const std::vector<OomCase>& cases) {
     switch (cause) {
-        case hpo::OomCause::capacity: return "the trial itself needs more than the device has";
+        case hpo::OomCause::capacity: {
+            const auto larger_ran = [](const OomCase& entry) {
+                return entry.failed.failure.cause == hpo::OomCause::capacity && !entry.failed.size_decides;
+            };
+            return std::ranges::any_of(cases, larger_ran) ? "its own process filled the device, although trials as large ran"
+                                                          : "the trial itself needs more than the device has";
+        }
         case hpo::OomCause::fragmentation: return "it would fit into memory that was reserved but not in use";
         case hpo::OomCause::leak: return "its process held memory from before";
         case hpo::OomCause::neighbour: return "other processes held the memory";
@@ -83,8 +90,8 @@ void print_causes(const Page& page, const OomReport& report) {
     using Align = Table::Align;
     Table table{{{"cause"}, {"count", Align::right}, {"lost", Align::right}, {""}}, Table::Last::wrap};
     for (const auto& [cause, tally] : sorted)
-        table.row(
-            {std::string{to_text(cause)}, std::to_string(tally.count), duration_or_dash(tally.seconds), std::string{cause_meaning(cause)}});
+        table.row({std::string{to_text(cause)}, std::to_string(tally.count), duration_or_dash(tally.seconds),
+                   std::string{cause_meaning(cause, report.cases)}});
     table.print(page, 2);
 }
 

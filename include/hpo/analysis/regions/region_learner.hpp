@@ -53,11 +53,12 @@ namespace hpo::analysis {
 /// yet.
 ///
 /// A region has at least three positives (two if there are fewer than six in all). Its rate is at least 65 % and 1.5 times the rate of all.
-/// Each further condition must improve the measure enough. No region holds one of `kept`. Deterministic.
+/// Less than `by_chance` such regions are expected where positives come by chance. Each further condition must improve the measure enough.
+/// No region holds one of `kept`. Deterministic.
 ///
 /// Complexity: it tries all candidate conditions, all pairs of them, and a third condition for the 32 best pairs. With C conditions and N
 /// examples and kept ones, this is C * C * N / 64 steps.
 [[nodiscard]] std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::span<const ParamSet* const> kept = {},
-                                                       std::size_t most = 3);
+                                                       double by_chance = 0.5);
 
 }  // namespace hpo::analysis
