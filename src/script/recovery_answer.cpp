@@ -238,6 +238,7 @@ std::optional<Recovery> read(lua_State* L, int index, const Rule& rule, const Fa
     const AfterCall after{L, place};
     Recovery recovery;
     recovery.plan = failed.attempt.plan;
+    recovery.place = place;
     if (action == "retry") {
         recovery.action = Recovery::Action::retry;
         read_retry(L, -1, recovery, &failed);

@@ -299,6 +299,36 @@ TEST_CASE("a recovery policy that never gives up is stopped") {
     CHECK(given_up > 0);
 }
 
+TEST_CASE("a rule that asks for a lever which the trainer lacks fails its trial, and says nothing about memory") {
+    struct Rule {
+        [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
+            Recovery retry = recovery_of(failed, Recovery::Action::retry, "half");
+            retry.plan.precision = Precision::bf16;
+            retry.place = "study.lua:7";
+            return retry;
+        }
+    };
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, Rule{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result = tuner.optimize(
+        store, "s", batches, executor,
+        {.trials = 10, .effective_batch_parameter = "batch", .refuses_plan = [](const ExecutionPlan& from, const ExecutionPlan& to) {
+             return hpo::missing_lever(from, to, std::vector<std::string>{"micro_batch"});
+         }});
+    int refused = 0;
+    for (const Trial& trial : result.trials) {
+        if (trial.params.number("batch") != 512.0) continue;
+        ++refused;
+        CHECK(trial.state == TrialState::fail);
+        CHECK(trial.constraints.empty());
+        const auto rule = rule_failure(trial);
+        REQUIRE(rule);
+        CHECK(rule->message == "study.lua:7: hpo.retry: the trainer has no lever 'precision'; known: micro_batch");
+    }
+    CHECK(refused > 0);
+}
+
 TEST_CASE("a retry that pulls a lever which the trainer lacks ends its trial and says so") {
     Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;

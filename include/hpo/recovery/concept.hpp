@@ -52,6 +52,7 @@ struct Recovery {
     std::string note{};                    ///< about a rule of a script that did not do what it seems to; empty: none
     std::string reason{};                  ///< in words, for the post-mortem
     bool is_reason_of_rule = false;        ///< a rule of a script ends the trial, and gave the reason
+    std::string place{};                   ///< of the answer in a script, as "study.lua:12"; empty: no rule answered
     std::string rule_error{};              ///< error of a script's rule that failed instead of answering; empty: none
 };
 

@@ -189,14 +189,22 @@ inline void settle_failed(Trial& trial, const Failure& failure, const Recovery& 
 inline void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOptions& options) {
     if (recovery.action != Recovery::Action::retry) return;
     const auto refuse = [&](const std::string& why) {
+        if (!recovery.place.empty()) {  // the rule asked for what there is not
+            recovery.action = Recovery::Action::fail;
+            recovery.rule_error = recovery.place + ": hpo.retry: " + why;
+            recovery.reason = std::string{to_text(FailureKind::script_error)} + ": " + recovery.rule_error;
+            return;
+        }
         recovery.action = is_memory(attempt.failure->kind) ? Recovery::Action::prune : Recovery::Action::fail;
         recovery.reason = why + "; a retry was asked for: " + recovery.reason;
     };
     const auto missing = options.refuses_plan ? options.refuses_plan(attempt.plan, recovery.plan) : std::nullopt;
     const auto wrong = options.refuses_params && recovery.params ? options.refuses_params(*recovery.params) : std::nullopt;
-    if (missing) refuse(*missing);
-    else if (wrong) refuse(*wrong);
-    else if (attempt.index + 1 >= options.max_attempts) refuse(given_up + std::to_string(options.max_attempts) + " attempts");
+    if (missing) return refuse(*missing);
+    if (wrong) return refuse(*wrong);
+    if (attempt.index + 1 < options.max_attempts) return;
+    recovery.place.clear();  // an answer is no error because others came before
+    refuse(given_up + std::to_string(options.max_attempts) + " attempts");
 }
 
 inline Recovery begin_anew(const Attempt& attempt) {
