@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -45,6 +47,30 @@ namespace hpo::analysis::detail {
     }
     std::ranges::stable_sort(regions, std::greater{}, [](const OomRegion& region) { return std::pair{region.oom, region.rate()}; });
     return regions;
+}
+
+/// The capacity that a trial's last attempt had. Nullopt if it is not known.
+[[nodiscard]] std::optional<std::int64_t> capacity_had(const Trial& trial) {
+    return trial.attempts.empty() ? std::nullopt : trial.attempts.back().capacity_bytes;
+}
+
+/// The examples that say something about the device that the study has now. After a change of its size, a trial that ran out of less
+/// memory, or fitted into more, says nothing.
+[[nodiscard]] std::vector<Example> of_latest_device(std::span<const Example> examples, std::span<const Trial> trials) {
+    std::optional<std::int64_t> latest;
+    for (const Trial& trial : trials) {
+        if (const auto had = capacity_had(trial)) latest = had;
+    }
+    std::map<const ParamSet*, const Trial*> trial_of;
+    for (const Trial& trial : trials) trial_of.emplace(&trial.params, &trial);
+    std::vector<Example> of_it;
+    for (const Example& example : examples) {
+        const auto trial = trial_of.find(example.params);
+        const auto had = trial == trial_of.end() ? std::nullopt : capacity_had(*trial->second);
+        const bool is_other = latest && had && !ComparedTrials::same_device(*latest, *had);
+        if (!is_other || (example.positive ? *had > *latest : *had < *latest)) of_it.push_back(example);
+    }
+    return of_it;
 }
 
 /// The same examples, with every trial that ran out of memory for whatever cause as a positive. Its regions are shown, and no rule refuses
@@ -126,7 +152,8 @@ OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> r
     // Where some failed although larger ones ran, others may have failed by chance, too.
     const bool some_by_chance = std::ranges::any_of(cases, [](const FailureCase& entry) { return !entry.size_decides; });
     const double by_chance = some_by_chance ? 0.02 : 0.5;
-    std::vector<LearnedRegion> learned = learn_regions(examples, {}, by_chance);
+    const std::vector<Example> telling = detail::of_latest_device(examples, trials);
+    std::vector<LearnedRegion> learned = learn_regions(telling, {}, by_chance);
     std::vector<const Trial*> best;
     std::vector<const ParamSet*> kept;
     if (!learned.empty()) {
@@ -142,10 +169,12 @@ OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> r
     if (std::ranges::any_of(refused, [](const OomRegion& region) { return region.recovered == 0 && !region.best.empty(); })) {
         // The rule names the regions that it does not refuse. It refuses narrower ones, without the best trials.
         std::erase_if(refused, [](const OomRegion& region) { return region.recovered == 0 && region.best.empty(); });
-        std::ranges::copy_if(counted(learn_regions(examples, kept, by_chance)), std::back_inserter(refused),
+        std::ranges::copy_if(counted(learn_regions(telling, kept, by_chance)), std::back_inserter(refused),
                              [](const OomRegion& region) { return region.recovered == 0; });
     }
-    if (report.regions.empty()) report.regions = counted(learn_regions(detail::any_cause(examples, trials, out_of_memory), {}, by_chance));
+    if (report.regions.empty())
+        report.regions =
+            counted(learn_regions(detail::of_latest_device(detail::any_cause(examples, trials, out_of_memory), trials), {}, by_chance));
     const MemoryModel model{examples};
     MemoryOrder order{trials, model};
     const ComparedTrials compared{fitted, cases, order};

@@ -744,6 +744,19 @@ TEST_CASE("no smaller number is advised where everything failed from some moment
     CHECK(report.regions.empty());
 }
 
+TEST_CASE("after a change of the device's size a region is of the device that the study has now") {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 24; ++i) {
+        const bool was_small = i < 12;
+        const double batch = 256 * (1 + i % 4);
+        trials.push_back(program_trial(i, batch, was_small && batch >= 768));
+        trials.back().attempts[0].capacity_bytes = (was_small ? 10 : 40) * 1024 * mib;
+    }
+    CHECK(hpo::analysis::oom_report(trials, {}).regions.empty());  // the failures were on the smaller one
+    trials.resize(12);
+    CHECK(hpo::analysis::oom_report(trials, {}).regions.size() == 1);
+}
+
 TEST_CASE("less is no advice for a trial that failed although a larger one ran") {
     const std::vector<hpo::Trial> trials{program_trial(0, 512, false), program_trial(1, 256, true), program_trial(2, 128, false)};
     const auto report = hpo::analysis::oom_report(trials, {});

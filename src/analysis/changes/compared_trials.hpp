@@ -31,6 +31,11 @@ public:
         Point point;
     };
 
+    /// Messages and readings of the same device differ by the driver's share.
+    [[nodiscard]] static bool same_device(std::int64_t a, std::int64_t b) {
+        return std::fabs(static_cast<double>(a) - static_cast<double>(b)) <= 0.02 * static_cast<double>(std::max(a, b));
+    }
+
     /// `ran` are trials that ran without running out of memory, at least in their last attempt.
     ComparedTrials(std::span<const Trial* const> ran, std::span<const FailureCase> cases, MemoryOrder& order);
 
@@ -53,10 +58,6 @@ public:
     [[nodiscard]] bool contradicted(const Point& proposal, std::size_t changed) const;
 
 private:
-    /// Messages and readings of the same device differ by the driver's share.
-    [[nodiscard]] static bool same_device(std::int64_t a, std::int64_t b) {
-        return std::fabs(static_cast<double>(a) - static_cast<double>(b)) <= 0.02 * static_cast<double>(std::max(a, b));
-    }
     [[nodiscard]] bool one_device() const { return !largest_ || same_device(*smallest_, *largest_); }
     void note(std::int64_t capacity) {
         smallest_ = std::min(smallest_.value_or(capacity), capacity);
