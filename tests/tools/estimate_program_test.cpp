@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,7 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
     CHECK(error_of({"--", "/bin/sh", "-c", "echo 'no data'; exit 4"}, 7) ==
           "hpo-tune: error: the program took nothing of the virtual card that was recorded: it ended with status 4; the last that it "
           "printed: no data\n");
+    CHECK(error_of({"--", "/bin/sh", "-c", "kill -SEGV $$"}, 7).find("it crashed: SIGSEGV ended it") != std::string::npos);
     CHECK(error_of({"--time-limit", "1", "--", "/bin/sleep", "100"}, 1).find("it was ended by --time-limit") != std::string::npos);
 }
 
@@ -70,9 +72,20 @@ TEST_CASE("a card is known by its name as people write it, and may be a part of 
         words.insert(words.end(), {"--", "/bin/sh", "-c", "echo \"$HPO_VIRTUAL_CARD\""});
         return estimate_of(workshop, words).error;
     };
-    for (const char* const name : {"RTX-4090", "rtx4090", "4090", "RTX 4090", "NVIDIA GeForce RTX 4090"})
+    for (const char* const name : {"RTX-4090", "rtx4090", "4090", "RTX 4090", "NVIDIA GeForce RTX 4090", "RTX 4090 24GB", "rtx_4090_24gb"})
         CHECK(memory_of({"--card", name}).find("name=RTX-4090;capability=89;") != std::string::npos);
-    CHECK(memory_of({"--card", "a6000"}).find("name=RTX-A6000;") != std::string::npos);
+    for (const auto& [written, card] : std::map<std::string, std::string>{{"a6000", "RTX-A6000"},
+                                                                          {"NVIDIA A100-SXM4-80GB", "A100-80GB"},
+                                                                          {"A100-PCIE-40GB", "A100-40GB"},
+                                                                          {"Tesla V100-SXM2-32GB", "V100-32GB"},
+                                                                          {"NVIDIA H100 80GB HBM3", "H100-80GB"},
+                                                                          {"H100 PCIe", "H100-80GB"},
+                                                                          {"NVIDIA RTX 6000 Ada Generation", "RTX-6000-Ada"},
+                                                                          {"4060ti 16gb", "RTX-4060-Ti-16GB"}}) {
+        CAPTURE(written);
+        CHECK(memory_of({"--card", written}).find("name=" + card + ";") != std::string::npos);
+    }
+    CHECK(memory_of({"--card", "A100-SXM4-64GB"}).find("unknown card") != std::string::npos);
     CHECK(memory_of({"--card", "gh200"}).find("name=GH200;") != std::string::npos);
     const std::string two_sizes = memory_of({"--card", "a100"});
     CHECK(two_sizes.find("name=A100-40GB;") != std::string::npos);

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/base/bytes.hpp"
@@ -17,35 +21,69 @@ namespace hpo::tune {
 
 namespace {
 
-/// What people write of a card's name: "NVIDIA GeForce RTX 4090" and "rtx4090" are "4090".
-std::string short_name(std::string_view name) {
-    std::string text;
-    for (const unsigned char c : name) {
-        if (std::isalnum(c) != 0) text += static_cast<char>(std::tolower(c));
+/// What a text says of a card.
+struct CardName {
+    std::string model;               ///< "4090" of "NVIDIA GeForce RTX 4090"
+    std::optional<int> gigabytes{};  ///< 80 of "A100-SXM4-80GB"
+};
+
+bool is_number(std::string_view word) { return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos; }
+
+/// The lower-case words of a text, which blanks, dashes and underscores separate.
+std::vector<std::string> words_in(std::string_view text) {
+    std::vector<std::string> words;
+    bool goes_on = false;
+    for (const unsigned char c : text) {
+        if (std::isalnum(c) != 0) {
+            if (!goes_on) words.emplace_back();
+            words.back() += static_cast<char>(std::tolower(c));
+        }
+        goes_on = std::isalnum(c) != 0;
     }
+    return words;
+}
+
+/// Reads a name as people and drivers write it. Words that do not tell one card from another are left out: of the maker, of the socket and
+/// of the kind of memory.
+CardName card_name(std::string_view text) {
     constexpr std::array<std::string_view, 6> makers{"nvidia", "geforce", "tesla", "quadro", "rtx", "gtx"};
+    constexpr std::array<std::string_view, 18> idle{"sxm",  "sxm2",     "sxm3",      "sxm4",        "sxm5",   "pcie",
+                                                    "hbm2", "hbm2e",    "hbm3",      "hbm3e",       "gddr6",  "generation",
+                                                    "gpu",  "graphics", "blackwell", "workstation", "server", "edition"};
+    CardName name;
+    const std::vector<std::string> words = words_in(text);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string_view word = words[i];
+        const auto unit = word.find_first_not_of("0123456789");
+        const bool has_unit = unit != std::string_view::npos && unit > 0 &&
+                              (word.substr(unit) == "gb" || word.substr(unit) == "gib" || word.substr(unit) == "g");
+        const bool is_followed_by_unit = is_number(word) && i + 1 < words.size() && (words[i + 1] == "gb" || words[i + 1] == "gib");
+        if ((has_unit && unit < 4) || (is_followed_by_unit && word.size() < 4)) {
+            name.gigabytes = std::stoi(std::string{word});
+            if (is_followed_by_unit) ++i;
+        } else if (std::ranges::find(idle, word) == idle.end()) {
+            name.model += word;
+        }
+    }
     for (const std::string_view maker : makers) {
-        if (text.starts_with(maker) && text.size() > maker.size()) text.erase(0, maker.size());
+        if (name.model.starts_with(maker) && name.model.size() > maker.size()) name.model.erase(0, maker.size());
     }
-    return text;
+    return name;
 }
 
-/// "A100" of "A100-80GB". A name without a size of memory is whole.
-std::string_view without_size(std::string_view name) {
-    const auto dash = name.rfind('-');
-    return dash != std::string_view::npos && name.ends_with("GB") ? name.substr(0, dash) : name;
-}
-
-/// The cards that a text may name: the one of that name, or those that differ from it in their memory alone.
+/// The cards that a text may name: the one of that name and memory, or those that differ from it in their memory alone.
 std::vector<const KnownCard*> named_by(const std::string& text) {
-    const std::string wanted = short_name(text);
-    std::vector<const KnownCard*> of_other_size;
-    if (wanted.empty()) return of_other_size;
+    const CardName wanted = card_name(text);
+    std::vector<const KnownCard*> found;
+    if (wanted.model.empty()) return found;
     for (const KnownCard& each : known_cards) {
-        if (short_name(each.name) == wanted) return {&each};
-        if (short_name(without_size(each.name)) == wanted) of_other_size.push_back(&each);
+        const CardName card = card_name(each.name);
+        if (card.model != wanted.model) continue;
+        // A driver keeps up to a tenth of the memory that the maker names.
+        const bool has_as_much = !wanted.gigabytes || (each.gibibytes <= *wanted.gigabytes && each.gibibytes > 0.9 * *wanted.gigabytes);
+        if (has_as_much) found.push_back(&each);
     }
-    return of_other_size;
+    return found;
 }
 
 /// Of cards that differ in their memory alone, the one with the least: what fits there fits on the others. Null if there is none.

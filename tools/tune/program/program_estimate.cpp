@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,6 +21,7 @@
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
+#include "hpo/base/signal_name.hpp"
 
 namespace hpo::tune {
 
@@ -32,7 +34,12 @@ namespace {
     }
     if (!end.refused.empty()) throw Error{Errc::bad_value, end.refused};
     const bool failed = !end.timed_out && end.status != 0;
-    const std::string ending = end.timed_out ? "it was ended by --time-limit" : "it ended with status " + std::to_string(end.status);
+    constexpr int signalled = 128;  // what a shell adds to a signal's number
+    const bool killed = end.status > signalled && end.status < signalled + 65;
+    const std::string ending = end.timed_out ? "it was ended by --time-limit"
+                               : killed      ? "it crashed: " + signal_name(end.status - signalled) + " ended it" +
+                                              (end.status == signalled + SIGKILL ? ", perhaps this machine's out-of-memory killer" : "")
+                                        : "it ended with status " + std::to_string(end.status);
     const std::string text = "the program took nothing of the virtual card that was recorded: " + ending +
                              (end.last_words.empty() ? ", and printed nothing" : "; the last that it printed: " + end.last_words);
     if (failed) throw Error{Errc::program_failed, text};
