@@ -68,7 +68,7 @@ class Answers:
 
     def made_up(self, tensor, name, value):
         """`value` as the answer of tensor.item() and its like, which are named, where the tensor's value is made up."""
-        if name == "__int__" and tensor.is_floating_point():
+        if name == "__int__" and (tensor.is_floating_point() or count_use.becomes_size(self.library)):
             self.sizes.note_made_up()
         return self.made_up_numbers(value) if name in ("item", "tolist") else value
 
@@ -93,10 +93,9 @@ class Answers:
         if is_scalers:
             return value
         is_even = known is not None and known.level == EVEN
-        if is_whole and name == "__int__" and count_use.becomes_size(self.library):
-            note = self.sizes.note_spread if is_even else self.sizes.note_made_up
-            note()
         if is_even:
+            if is_whole and name == "__int__" and count_use.becomes_size(self.library):
+                self.sizes.note_spread()
             return made_up(value, self.sizes.note_spread) if is_whole and name == "item" else value
         return self.made_up(tensor, name, value)
 
@@ -209,6 +208,7 @@ def answer(torch, asked, sizes, known):
     answers = Answers(torch, asked, sizes, known)
     tensors = torch.Tensor
     around = {name: answers.around_copy for name in COPIED | {"tensor", "as_tensor", "copy_"}}
+    around["histc"] = answers.around_copy  # it reads the least and the largest number, and its size is given
     around["changed"] = answers.around_change
     around.update(dict.fromkeys(SIZED, answers.around_sized), full=answers.around_filled, new_full=answers.around_filled)
     around.update(randint=answers.around_filled, __getitem__=answers.around_part, arange=answers.around_range, bincount=answers.around_bincount, one_hot=answers.around_one_hot, masked_select=answers.around_mask)
