@@ -247,7 +247,7 @@ VALUES = {
     "scaled": [],
     "counts share": [],
 }
-COUNTS = ("tensor", "item")  # ways in which a count that goes through int() becomes a size
+COUNTS = ("tensor", "item", "host", "largest")  # ways in which a count that goes through int() becomes a size
 # Ways in which a program makes a size of a made-up number (SIZES of programs/values.py).
 SIZED = ("int", "round", "floor", "ceil", "tensor", "copied", "listed", "back", "range", "mean_of_guesses", "added", "counted", "part", "expanded",
          "mask_on_host")

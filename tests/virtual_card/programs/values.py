@@ -337,14 +337,21 @@ def counts(how):
     """A count that goes through int() becomes a size, or only a share."""
 
     def check(scores):
-        chosen = int((scores[:, 0] > 0.5).sum()) if how == "tensor" else int((scores[:, 0] > 0.5).sum().item())
-        rows = chosen // 2 + 1
+        above = scores[:, 0] > 0.5
+        if how == "largest":
+            rows = int(torch.bincount(scores.argmax(1), minlength=CLASSES).max())
+        elif how == "host":
+            rows = int((scores[:, 0].cpu() > 0.5).sum())
+        else:
+            rows = (int(above.sum()) if how == "tensor" else int(above.sum().item())) // 2 + 1
         torch.empty(rows, 1024, device="cuda")
 
     def shares(scores):
         right, total = 0, 64
         right += int((scores.argmax(1) == 3).sum())
         right += int((scores[:, 0] > 0.5).sum().item())
+        right += int((scores[:, 0].cpu() > 0.5).sum())
+        torch.histc(scores[:, 0], 10).tolist()
         print(f"{right / total:.2f} {right:5d}", [0] * 3)
 
     steps(shares if how == "share" else check)

@@ -38,6 +38,8 @@ COMPARED = {"eq": "eq", "ne": "ne", "not_equal": "ne", "lt": "lt", "less": "lt",
 AND = {"logical_and", "bitwise_and", "__and__", "__rand__", "all"}
 OR = {"logical_or", "bitwise_or", "__or__", "__ror__", "any"}
 WITH_INDICES = {"max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}  # in the second place
+COUNTS = {"bincount", "histc", "sum", "count_nonzero", "scatter_add", "index_add"}
+EXTREMES = {"max", "min", "amax", "amin", "aminmax", "topk", "sort", "msort", "median", "kthvalue"}
 WHOLE = {"any", "all", "logical_not", "__invert__", "bitwise_not", "max", "min", "amax", "amin"} | (AND | OR)  # for any number of equal values
 PURE = set(
     "view reshape view_as reshape_as flatten unflatten ravel squeeze unsqueeze transpose t permute movedim swapaxes expand expand_as broadcast_to "
@@ -67,13 +69,14 @@ REPLACED = {"fill_", "zero_", "copy_"}  # whatever was there before
 class Shared:
     """What a tensor and its views share."""
 
-    __slots__ = ("level", "version", "filled", "blank")
+    __slots__ = ("level", "version", "filled", "blank", "counted")
 
     def __init__(self, level, version, filled, blank=False):
         self.level = level
         self.version = version  # of the tensor that the values are of; None: they are not known any more
         self.filled = filled  # by one value, perhaps for a kernel to write into
         self.blank = blank  # nothing was written yet
+        self.counted = False  # how often each was chosen, as if choices were even
 
 
 class Known:
@@ -260,6 +263,16 @@ class KnownValues:
         if not any(known.shared.blank for _, known in used):
             self.keep(result, host, level, filled)
 
+    def _mark_counts(self, name, result, used):
+        """The largest of even counts is the least that it can be, and no value to go by."""
+        known = self.of(result)
+        if known is None or known.level != EVEN:
+            return
+        if name in COUNTS or any(each.shared.counted for _, each in used):
+            known.shared.counted = True
+        if name in EXTREMES and known.shared.counted and name not in COUNTS:
+            known.shared.level = GUESS
+
     def learn(self, name, function, arguments, options, result):
         """Called after a function of PURE or CHOSEN. Its result may be known."""
         first = result[0] if isinstance(result, (tuple, list)) and len(result) > 0 else result
@@ -278,6 +291,7 @@ class KnownValues:
                         self.keep(result, host, SURE, filled=True, blank=True)
                     else:
                         self._keep_result(result, host, used, name in MADE | MADE_LIKE)
+                        self._mark_counts(name, first, used)
                 except Unknown:
                     self._suppose(name, arguments, options, result)
         except Exception:  # noqa: BLE001 - what the CPU refuses is not known; the program is not to fail for it
