@@ -145,7 +145,7 @@ HOSTILE = {
     "no_gpu": "it ended with status 0; the last that it printed: nothing to do here",
     "no_torch_but_fails": "the last that it printed: ValueError: wrong configuration",
     "prints_much": "it ended with status 0",
-    "crashes": "it ended with status 139",
+    "crashes": "it crashed: SIGSEGV ended it",
     "deletes_the_folder": "",
     "ends_at_once": {"fits": True, "steps": 0, "allocated_bytes": 4 << 20},
     "hides_the_card": "the last that it printed: on the CPU",
