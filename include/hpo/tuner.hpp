@@ -53,7 +53,7 @@ public:
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::LiveSession session{policies_, books, options, observer};
         const bool interrupted = session.run([&](LiveTrial& trial) { return tuner::as_values(objective(trial)); });
-        return books.take_result(interrupted, session.broken());
+        return books.take_result(interrupted, session.broken(), session.all_tried());
     }
 
     /// Runs a study in this process whose parameters are known before each trial runs. `job(RunningJob&)` returns the value.
@@ -79,7 +79,7 @@ public:
         const Space expected = [&books](SpaceTrial& trial) { tuner::ask_expected(trial, books.history().trials); };
         tuner::Session session{policies_, books, options.asks_while_running() ? expected : space, devices, options, observer};
         const bool interrupted = session.run();
-        return books.take_result(interrupted, session.broken(), session.exhausted());
+        return books.take_result(interrupted, session.broken(), session.all_tried(), session.exhausted());
     }
 
 private:

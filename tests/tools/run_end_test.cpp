@@ -110,6 +110,27 @@ TEST_CASE("more trials than the space has combinations get a note") {
     CHECK_THAT(tune(workshop, {"check", "s.lua", "--trials", "5", "--fix", "x=2"}).out, Contains("the space has 4 combinations"));
 }
 
+TEST_CASE("a run ends without a failure when each configuration was tried once, and a later run adds none") {
+    const Workshop workshop;
+    workshop.write("s.lua",
+                   study("\"quadratic\"",
+                         "local x = trial:int(\"x\", 1, 3) local y = trial:int(\"y\", 1, 4) trial:require(x < y, \"x is not below y\")"));
+    for (const char* const again : {"first", "second"}) {
+        CAPTURE(again);
+        const auto ended = tune(workshop, {"run", "s.lua", "--trials", "40", "--sampler", "grid", "--workers", "2", "--progress", "none"});
+        CHECK(ended.status == 0);
+        CHECK(ended.error.empty());
+        CHECK_THAT(ended.out, Contains("study s: 6 complete;") && Contains("every configuration was tried: no other is proposed\n"));
+    }
+    const auto told = tune(workshop, {"run", "s.lua", "--trials", "40", "--sampler", "brute_force", "--json", "--progress", "none"});
+    CHECK_THAT(told.out, Contains("\"all_tried\": true") && Contains("\"next_command\": null"));
+    CHECK_THAT(tune(workshop, {"run", "s.lua", "--trials", "40", "--sampler", "random", "--progress", "none"}).error,
+               Contains("the same ones will run several times"));
+    workshop.write("f.lua", study("\"quadratic\"", "trial:float(\"x\", 0, 1)"));
+    CHECK_THAT(tune(workshop, {"run", "f.lua", "--study", "f", "--sampler", "brute_force", "--progress", "none"}).error,
+               Contains("'x' is float [0, 1]; expected a step"));
+}
+
 TEST_CASE("save-best with a word behind it says that it takes its folder after =") {
     const Workshop workshop;
     workshop.write("s.lua", study("\"quadratic\"", "trial:float(\"x\", -5, 5)"));

@@ -9,7 +9,7 @@
 namespace hpo::registry {
 
 /// A sampler chosen at run time. Move-only; a moved-from handle may only be assigned to or destroyed. For a sampler without joint draws,
-/// `suggest_joint` returns an empty set, so that every parameter is drawn one by one.
+/// `suggest_joint` returns an empty set, so that every parameter is drawn one by one. One that may repeat itself has never tried all.
 class AnySampler {
 public:
     // Identity is tested first, because the concept asks about this constructor.
@@ -18,12 +18,16 @@ public:
 
     [[nodiscard]] double suggest(const Ask& ask) { return self_->suggest(ask); }
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) { return self_->suggest_joint(trial, rng); }
+    [[nodiscard]] bool all_tried(const TrialContext& trial) { return self_->all_tried(trial); }
+    [[nodiscard]] bool is_exhaustive() const { return self_->is_exhaustive(); }
 
 private:
     struct Interface {
         virtual ~Interface() = default;
         virtual double suggest(const Ask& ask) = 0;
         virtual ParamSet suggest_joint(const TrialContext& trial, Rng& rng) = 0;
+        virtual bool all_tried(const TrialContext& trial) = 0;
+        [[nodiscard]] virtual bool is_exhaustive() const = 0;
     };
     template <class S>
     struct Model final : Interface {
@@ -33,11 +37,16 @@ private:
             if constexpr (JointSampler<S>) return sampler.suggest_joint(trial, rng);
             else return {};
         }
+        bool all_tried([[maybe_unused]] const TrialContext& trial) override {
+            if constexpr (ExhaustiveSampler<S>) return sampler.all_tried(trial);
+            else return false;
+        }
+        [[nodiscard]] bool is_exhaustive() const override { return hpo::is_exhaustive(sampler); }
         S sampler;
     };
     std::unique_ptr<Interface> self_;
 };
 
-static_assert(JointSampler<AnySampler> && !std::copyable<AnySampler>);
+static_assert(JointSampler<AnySampler> && ExhaustiveSampler<AnySampler> && !std::copyable<AnySampler>);
 
 }  // namespace hpo::registry

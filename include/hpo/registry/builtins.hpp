@@ -21,6 +21,9 @@
 #include "hpo/registry/any_recovery.hpp"
 #include "hpo/registry/any_sampler.hpp"
 #include "hpo/registry/registry.hpp"
+#include "hpo/sampler/brute_force.hpp"
+#include "hpo/sampler/grid.hpp"
+#include "hpo/sampler/qmc.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/tpe.hpp"
 
@@ -34,7 +37,10 @@ struct TypeList {};
 // clang-format off
 using BuiltinSamplers = TypeList<
     sampler::Random,
-    sampler::Tpe>;
+    sampler::Tpe,
+    sampler::Qmc,
+    sampler::Grid,
+    sampler::BruteForce>;
 using BuiltinPruners = TypeList<
     pruner::None,
     pruner::Median,

@@ -25,12 +25,21 @@ struct TrialContext {
     std::int64_t number = 0;
     const History& history;
     Asker asker = Asker::space;
+    Seed seed{};                ///< the study's; suggest_params sets it
+    std::int64_t proposal = 0;  ///< proposals for this trial that were refused before, at least; suggest_params sets it
+    bool draws_again = false;   ///< a sampler may refuse what it has begun (SpaceRejection), and is asked again; suggest_params sets it
 };
 
 /// Thrown by a sampler that cannot draw a parameter, if that is no error of the study. A program that asked for it is told so.
 class NoSuggestion : public Error {
 public:
     explicit NoSuggestion(const std::string& what) : Error{Errc::bad_value, what} {}
+};
+
+/// Thrown by a sampler that has no other configuration to propose, because each was tried.
+class SpaceExhausted : public Error {
+public:
+    explicit SpaceExhausted(const std::string& what) : Error{Errc::usage, what} {}
 };
 
 /// A request for one parameter.
@@ -40,7 +49,7 @@ struct Ask {
     const Narrowing& within;           ///< the part that this trial allows; never empty
     const ParamSet& fixed;             ///< the values that this trial already has
     const TrialContext& trial;
-    Rng& rng;  ///< keyed by seed, trial and name; the only source of randomness
+    Rng& rng;  ///< keyed by seed, trial and name; beside trial.seed the only source of randomness
 };
 
 /// Draws parameter values. `suggest` returns an internal value that the distribution contains and `within` admits. The same history,
@@ -57,5 +66,26 @@ template <class S>
 concept JointSampler = Sampler<S> && requires(S& sampler, const TrialContext& trial, Rng& rng) {
     { sampler.suggest_joint(trial, rng) } -> std::same_as<ParamSet>;
 };
+
+/// A sampler that proposes each configuration once. `all_tried` is true if none is left. The study then ends. Such a sampler throws
+/// SpaceExhausted if it is asked all the same and may (TrialContext::draws_again).
+template <class S>
+concept ExhaustiveSampler = Sampler<S> && requires(S& sampler, const TrialContext& trial) {
+    { sampler.all_tried(trial) } -> std::same_as<bool>;
+};
+
+/// True if a sampler refuses a parameter that has no step: its type then has a member of this name that is true.
+template <Sampler S>
+[[nodiscard]] constexpr bool needs_finite_parameters() {
+    if constexpr (requires { S::needs_finite_parameters; }) return S::needs_finite_parameters;
+    else return false;
+}
+
+/// True if a sampler proposes each configuration once. One that is chosen at run time says so itself.
+template <Sampler S>
+[[nodiscard]] bool is_exhaustive(const S& sampler) {
+    if constexpr (requires { sampler.is_exhaustive(); }) return sampler.is_exhaustive();
+    else return ExhaustiveSampler<S>;
+}
 
 }  // namespace hpo

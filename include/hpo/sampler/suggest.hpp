@@ -152,8 +152,14 @@ template <Sampler S>
     std::map<std::string, int> refusals;
     std::string last;
     for (int draw = 0; draw < max_refused_proposals; ++draw) {
+        const TrialContext context{.number = trial.number,
+                                   .history = trial.history,
+                                   .asker = trial.asker,
+                                   .seed = seed,
+                                   .proposal = std::int64_t{round} * max_refused_proposals + draw,
+                                   .draws_again = trial.asker == Asker::space};
         detail::SamplerSource<S> source{
-            sampler, trial, fixed, {.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = round, .draw = draw}};
+            sampler, context, fixed, {.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = round, .draw = draw}};
         SpaceTrial proposal{source, trial.number};
         try {
             space(proposal);
@@ -187,8 +193,9 @@ template <Sampler S>
                                  const std::string& name, const Distribution& distribution, const ParamSet& so_far) {
     using Source = detail::SamplerSource<S>;
     const detail::ProposalSeed proposal{.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = 0, .draw = 0};
-    if (!joint) joint = Source{sampler, trial, fixed, proposal}.joint();
-    return Source{sampler, trial, fixed, proposal, *joint}.draw(name, distribution, {}, so_far);
+    const TrialContext context{.number = trial.number, .history = trial.history, .asker = trial.asker, .seed = seed};
+    if (!joint) joint = Source{sampler, context, fixed, proposal}.joint();
+    return Source{sampler, context, fixed, proposal, *joint}.draw(name, distribution, {}, so_far);
 }
 
 }  // namespace hpo

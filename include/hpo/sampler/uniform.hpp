@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,11 +12,17 @@
 
 namespace hpo::sampler {
 
-/// Draws a value of `distribution` inside `within`, uniformly, or uniformly on the log scale for log parameters. `within` must leave at
-/// least one value.
-[[nodiscard]] double draw_uniform(const Distribution& distribution, const Narrowing& within, Rng& rng);
+/// What draws come from: Rng, or what stands for it.
+template <class B>
+concept RandomBits = requires(B& bits, std::uint64_t bound) {
+    { bits.uniform() } -> std::same_as<double>;            // in [0, 1)
+    { bits.below(bound) } -> std::same_as<std::uint64_t>;  // in {0, ..., bound - 1}
+};
 
-inline double draw_uniform(const Distribution& distribution, const Narrowing& within, Rng& rng) {
+/// Draws a value of `distribution` inside `within`, uniformly, or uniformly on the log scale for log parameters. `within` must leave at
+/// least one value. Takes one number from `rng`.
+template <RandomBits B>
+[[nodiscard]] double draw_uniform(const Distribution& distribution, const Narrowing& within, B&& rng) {
     if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
         const double low = std::max(real->low, within.low);
         const double high = std::min(real->high, within.high);

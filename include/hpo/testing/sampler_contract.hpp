@@ -5,6 +5,7 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +18,10 @@ namespace hpo::testing {
 
 namespace detail {
 
-/// Every kind of distribution, including one-point ranges, and a branch.
-inline void every_kind(SpaceTrial& trial) {
-    trial.suggest_float("float", -2, 3);
-    trial.suggest_float("float_log", 1e-6, 10, {.log = true});
+/// Every kind of distribution, including one-point ranges, and a branch. `finite` leaves out what has no end of values.
+inline void every_kind_of(SpaceTrial& trial, bool finite) {
+    if (!finite) trial.suggest_float("float", -2, 3);
+    if (!finite) trial.suggest_float("float_log", 1e-6, 10, {.log = true});
     trial.suggest_float("float_step", 0.1, 0.9, {.step = 0.2});
     trial.suggest_int("int", -3, 12);
     trial.suggest_int("int_log", 1, 4096, {.log = true});
@@ -29,14 +30,16 @@ inline void every_kind(SpaceTrial& trial) {
     trial.suggest_int("one_int", 7, 7);
     trial.suggest_categorical("one_choice", {Value{}});
     const Value choice = trial.suggest_categorical("choice", {Value{"a"}, Value{true}, Value{std::int64_t{3}}});
-    if (choice == Value{"a"}) trial.suggest_float("only_of_a", 0, 1);
+    if (choice == Value{"a"}) trial.suggest_float("only_of_a", 0, 1, {.step = finite ? std::optional{0.25} : std::nullopt});
     else trial.suggest_int("only_of_others", 1, 100, {.log = true});
 }
 
+inline void every_kind(SpaceTrial& trial) { every_kind_of(trial, false); }
+
 /// The same parameters, each narrowed.
-inline void every_kind_narrowed(SpaceTrial& trial) {
-    trial.suggest_float("float", -2, 3, {.min = 2.999, .max = 2.9995});
-    trial.suggest_float("float_log", 1e-6, 10, {.log = true, .max = 2e-6});
+inline void every_kind_narrowed(SpaceTrial& trial, bool finite) {
+    if (!finite) trial.suggest_float("float", -2, 3, {.min = 2.999, .max = 2.9995});
+    if (!finite) trial.suggest_float("float_log", 1e-6, 10, {.log = true, .max = 2e-6});
     trial.suggest_float("float_step", 0.1, 0.9, {.step = 0.2, .min = 0.2, .max = 0.7});
     trial.suggest_int("int", -3, 12, {.max = -2});
     trial.suggest_int("int_log", 1, 4096, {.log = true, .min = 4000});
@@ -48,7 +51,9 @@ inline void every_kind_narrowed(SpaceTrial& trial) {
 /// Whether the parameters lie within the ranges of every_kind_narrowed, by internal value.
 inline bool inside_narrowing(const ParamSet& params) {
     const auto between = [&](const char* name, double low, double high) {
-        const double value = params.find(name)->internal;
+        const Param* const param = params.find(name);
+        if (!param) return true;
+        const double value = param->internal;
         return value >= low - 1e-9 && value <= high + 1e-9;  // grid points are sums, with rounding errors
     };
     return between("float", 2.999, 2.9995) && between("float_log", 1e-6, 2e-6) && between("float_step", 0.2, 0.7) &&
@@ -99,12 +104,15 @@ inline std::vector<Trial> varied_trials(int count) {
 
 }  // namespace detail
 
-/// The rules for every sampler. `make()` returns a new one each time. It makes some hundred draws over histories of up to 1,000 trials.
+/// The rules for every sampler. `make()` returns a new one each time. One that needs finite parameters gets a space
+/// without endless ones. It makes some hundred draws over histories of up to 1,000 trials.
 template <std::invocable Make>
 requires Sampler<std::invoke_result_t<Make>>
-[[nodiscard]] ContractReport sampler_contract(const Make& make) {
+[[nodiscard]] ContractReport sampler_contract(const Make& make, bool finite = needs_finite_parameters<std::invoke_result_t<Make>>()) {
     static constexpr std::array directions{Direction::minimize};
     ContractReport report;
+    const Space every_kind = [finite](SpaceTrial& trial) { detail::every_kind_of(trial, finite); };
+    const Space every_kind_narrowed = [finite](SpaceTrial& trial) { detail::every_kind_narrowed(trial, finite); };
     const auto is_inside = [](const ParamSet& params) {
         return std::all_of(params.begin(), params.end(), [](const Param& param) { return contains(*param.distribution, param.internal); });
     };
@@ -120,18 +128,18 @@ requires Sampler<std::invoke_result_t<Make>>
             auto sampler = make();
             for (int i = 0; i < (size > 100 ? 5 : 25); ++i) {
                 const TrialContext trial{size + i, history};
-                const ParamSet drawn = suggest_params(sampler, detail::every_kind, trial, Seed{1});
+                const ParamSet drawn = suggest_params(sampler, every_kind, trial, Seed{1});
                 auto twin = make();
-                report.expect(suggest_params(twin, detail::every_kind, trial, Seed{1}) == drawn,
+                report.expect(suggest_params(twin, every_kind, trial, Seed{1}) == drawn,
                               "the same seed and history give the same draw" + with);
-                report.expect(suggest_params(sampler, detail::every_kind, trial, Seed{1}) == drawn, "asking again changes nothing" + with);
+                report.expect(suggest_params(sampler, every_kind, trial, Seed{1}) == drawn, "asking again changes nothing" + with);
                 auto moved = std::move(twin);
-                report.expect(suggest_params(moved, detail::every_kind, trial, Seed{1}) == drawn, "a moved sampler goes on" + with);
+                report.expect(suggest_params(moved, every_kind, trial, Seed{1}) == drawn, "a moved sampler goes on" + with);
 
-                const ParamSet narrow = suggest_params(sampler, detail::every_kind_narrowed, trial, Seed{1});
+                const ParamSet narrow = suggest_params(sampler, every_kind_narrowed, trial, Seed{1});
                 report.expect(detail::inside_narrowing(narrow), "narrowings are respected" + with);
                 const ParamSet fixed =
-                    suggest_params(sampler, detail::every_kind, trial, Seed{1}, {{"choice", Value{"a"}}, {"int_step", std::int64_t{16}}});
+                    suggest_params(sampler, every_kind, trial, Seed{1}, {{"choice", Value{"a"}}, {"int_step", std::int64_t{16}}});
                 report.expect(fixed.number("int_step") == 16 && fixed.find("only_of_a"), "fixed values are kept" + with);
                 if constexpr (JointSampler<std::invoke_result_t<Make>>) {
                     Rng rng = Seed{2}.rng();

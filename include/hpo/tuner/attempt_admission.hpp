@@ -33,6 +33,21 @@ inline void copy_effective_batch(const ParamSet& params, const TuneOptions& opti
     if (const auto batch = params.whole_number(options.effective_batch_parameter)) plan.effective_batch = batch;
 }
 
+/// True if an enqueued trial waits. It runs whatever was tried.
+[[nodiscard]] inline bool waits(const History& history) {
+    return std::ranges::any_of(history.trials, [](const Trial& trial) { return trial.state == TrialState::waiting; });
+}
+
+/// True if a sampler has no configuration left to propose.
+template <Sampler S>
+[[nodiscard]] bool proposes_nothing_more(S& sampler, const History& history, Asker asker = Asker::space) {
+    if constexpr (ExhaustiveSampler<S>) {
+        if (!is_exhaustive(sampler) || waits(history)) return false;
+        return sampler.all_tried({.number = static_cast<std::int64_t>(history.trials.size()), .history = history, .asker = asker});
+    }
+    return false;
+}
+
 /// Asks the guard about attempts before they are launched. It gets the evidence that the guard wants from the executor.
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
 class AttemptAdmission {
@@ -46,22 +61,28 @@ public:
         std::optional<Attempt> attempt{};
         std::optional<Unlaunchable> unlaunchable{};
     };
-    /// True if no further trial is worth beginning: each proposal that is drawn would fail as before (fails_again). If one would not, the
-    /// trial that is begun next gets it. Call it before a trial is begun.
+    /// True if no further trial is worth beginning: the sampler has proposed everything, or each proposal that is drawn would fail as
+    /// before (fails_again). If one would not, the trial that is begun next gets it. Call it before a trial is begun.
     [[nodiscard]] bool nothing_left() {
         const History history = books_.history();
+        const Asker asker = options_.asks_while_running() ? Asker::program : Asker::space;
+        if ((all_tried_ = proposes_nothing_more(policies_.sampler, history, asker))) return true;
         if (exhausted_ && exhausted_at_ == books_.done()) return true;
         exhausted_.reset();
         const auto number = static_cast<std::int64_t>(history.trials.size());
         const bool is_known = ahead_ && ahead_->number == number;
-        if (options_.breaker <= 0 || options_.asks_while_running() || is_known || !may_be_exhausted(history.trials)) return false;
+        const bool may_fail_again = options_.breaker > 0 && may_be_exhausted(history.trials);
+        if (options_.asks_while_running() || is_known || waits(history) || !(may_fail_again || is_exhaustive(policies_.sampler)))
+            return false;
         try {
             for (int round = 0; round < options_.max_rejections; ++round) {
                 ParamSet params = draw(space_, TrialContext{number, history}, options_.fixed, round, round);
-                if ((exhausted_ = fails_again(params, history.trials, options_.breaker_counts))) continue;
+                if (may_fail_again && (exhausted_ = fails_again(params, history.trials, options_.breaker_counts))) continue;
                 ahead_ = Ahead{number, round, std::move(params)};
                 return false;
             }
+        } catch (const SpaceExhausted&) {
+            return all_tried_ = true;
         } catch (const Error&) {  // the trial meets it, and tells it
             exhausted_.reset();
         }
@@ -70,6 +91,8 @@ public:
     }
     /// Why nothing is left to try, as far as it is known.
     [[nodiscard]] const std::optional<std::string>& exhausted() const noexcept { return exhausted_; }
+    /// True if nothing is left because the sampler has proposed everything.
+    [[nodiscard]] bool all_tried() const noexcept { return all_tried_; }
     /// Suggests parameters for a trial until the guard accepts a proposal on `device`, or on a larger one. Refused proposals are recorded,
     /// and the sampler learns from them. Throws bad_value after max_rejections proposals, unless the trial has own values to blame. It is
     /// then unlaunchable. So is a trial for which a sampler proposes only what was refused before, as one of a grid does. A proposal that
@@ -99,6 +122,9 @@ public:
             try {
                 if (is_drawn && round == ahead->round) params = ahead->params;
                 else params = draw(space, context, fixed, round, failing);
+            } catch (const SpaceExhausted&) {
+                all_tried_ = true;
+                return {};
             } catch (const FixedValueError& error) {
                 if (!has_own_values) throw;
                 return {.unlaunchable = Unlaunchable{Failure{.message = std::string{cannot_run_as_enqueued} + error.what()}}};
@@ -292,6 +318,7 @@ private:
     std::optional<Ahead> ahead_;
     std::optional<std::string> exhausted_;  ///< why nothing was left to try when `exhausted_at_` trials were done
     std::int64_t exhausted_at_ = 0;
+    bool all_tried_ = false;
     bool has_read_other_studies_ = false;
     std::optional<MemoryReading> seen_;  ///< of the device, from the latest evidence
     std::string cannot_run_;             ///< MemoryEvidence::cannot_run of the latest question: why; empty: it can

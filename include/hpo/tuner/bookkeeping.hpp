@@ -39,8 +39,9 @@ public:
     [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
     [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, other_studies_, same_program_}; }
     /// Moves the trials out: the last call.
-    [[nodiscard]] TuneResult take_result(bool interrupted, std::optional<BreakerTrip> broken, std::optional<std::string> exhausted = {}) {
-        return {std::move(study_), std::move(trials_), interrupted, std::move(broken), std::move(exhausted)};
+    [[nodiscard]] TuneResult take_result(bool interrupted, std::optional<BreakerTrip> broken, bool all_tried,
+                                         std::optional<std::string> exhausted = {}) {
+        return {std::move(study_), std::move(trials_), interrupted, std::move(broken), std::move(exhausted), all_tried};
     }
 
     /// Reads the attempts of other studies on devices of these names, for History::other_studies.

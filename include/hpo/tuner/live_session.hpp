@@ -74,6 +74,7 @@ public:
         while (books_.done() < options_.trials) {
             if (options_.stop_requested && options_.stop_requested()) return true;
             if (breaker_.trip()) break;
+            if ((all_tried_ = proposes_nothing_more(policies_.sampler, books_.history()))) break;
             if (options_.time_seconds && watch.seconds() >= *options_.time_seconds) break;
             if (const auto number = begin_live({.trials = options_.trials}, books_, options_, observer_)) run_trial(*number, objective);
             else sleep_seconds(0.1);  // other processes run the missing ones
@@ -86,6 +87,8 @@ public:
 
     /// Why the breaker ended the run, after `run`.
     [[nodiscard]] const std::optional<BreakerTrip>& broken() const noexcept { return breaker_.trip(); }
+    /// True if the sampler had proposed everything, after `run`.
+    [[nodiscard]] bool all_tried() const noexcept { return all_tried_; }
 
 private:
     template <class Objective>
@@ -113,14 +116,12 @@ private:
             fixed = books_.fixed_values(number, options_);
         };
         const History history = books_.history();
-        const TrialContext context{number, history};
+        const Seed seed{options_.seed};
         books_.begin_attempt(number, Attempt{});
         for (int round = 0;; ++round) {
+            const TrialContext context{.number = number, .history = history, .seed = seed, .proposal = round};
             detail::SamplerSource<S> source{
-                policies_.sampler,
-                context,
-                fixed,
-                {.trial = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)), .round = 0, .draw = round}};
+                policies_.sampler, context, fixed, {.trial = seed.derive(static_cast<std::uint64_t>(number)), .round = 0, .draw = round}};
             std::exception_ptr listener_error;  // never the trial's failure, even if the objective catches it
             LiveTrial live{source, number, [&](const ParamSet& params, const Report& report) {
                                try {
@@ -190,6 +191,7 @@ private:
     TuneObserver& observer_;
     EnqueuedValues enqueued_;
     Breaker breaker_{options_.breaker, options_.breaker_counts};
+    bool all_tried_ = false;
 };
 
 }  // namespace hpo::tuner

@@ -94,7 +94,8 @@ struct TuneResult {
     std::vector<Trial> trials;  ///< without the details of finished ones (tuner/finished_trial.hpp), which the store has
     bool interrupted = false;
     std::optional<BreakerTrip> broken{};     ///< why the breaker ended the run before all trials were done
-    std::optional<std::string> exhausted{};  ///< why no configuration was left to try before all trials were done
+    std::optional<std::string> exhausted{};  ///< why no configuration was left to try before all trials were done: each failed before
+    bool all_tried = false;                  ///< the sampler had proposed every configuration (ExhaustiveSampler)
 
     /// The best complete and feasible trial. Null if there is none, or if the study has several objectives.
     [[nodiscard]] const Trial* best() const { return study.directions.size() == 1 ? best_trial(trials, study.directions[0]) : nullptr; }

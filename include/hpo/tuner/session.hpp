@@ -78,6 +78,8 @@ public:
     /// Why the run ended early: the breaker tripped, or no configuration was left to try.
     [[nodiscard]] const std::optional<BreakerTrip>& broken() const noexcept { return breaker_.trip(); }
     [[nodiscard]] const std::optional<std::string>& exhausted() const noexcept { return admission_.exhausted(); }
+    /// True if the sampler had proposed everything.
+    [[nodiscard]] bool all_tried() const noexcept { return admission_.all_tried(); }
 
 private:
     static constexpr double poll_seconds = 0.1;
@@ -100,7 +102,9 @@ private:
                 } else if (!(go_on_with_lost() || begin_trial())) break;
             }
             if (!running_.empty() || replays_.any_running()) devices_.wait(*this, poll_seconds);
-            else if (stopping_ || out_of_time() || breaker_.trip() || exhausted() || !lost_trials_.wait_for_others(poll_seconds)) break;
+            else if (stopping_ || out_of_time() || breaker_.trip() || exhausted() || all_tried() ||
+                     !lost_trials_.wait_for_others(poll_seconds))
+                break;
             books_.heartbeat();
             devices_.idle(observer_);
         }

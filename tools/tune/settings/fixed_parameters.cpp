@@ -190,7 +190,7 @@ SpaceCount count_space(const Settings& settings, const std::string& by) {
 std::string fewer_combinations(const Settings& settings) {
     const std::int64_t trials = settings.whole("trials", 1);
     constexpr std::int64_t most_runs = 20'000;  // of the space, which answers some of them with a refusal
-    if (trials > most_runs) return {};
+    if (trials > most_runs || is_exhaustive(settings.policies().sampler)) return {};
     const FixedValues fixed = settings.fixed();
     FixedUses uses{fixed};
     Enumerated all;

@@ -171,7 +171,8 @@ void print_json(const TuneResult& result, const Settings& settings, std::int64_t
               {"interrupted", result.interrupted},
               {"breaker", trip_json(result.broken)},
               {"exhausted", result.exhausted ? Json(*result.exhausted) : Json(nullptr)},
-              {"next_command", result.exhausted ? Json(nullptr) : Json(next_command(result, counts, settings, wanted))},
+              {"all_tried", result.all_tried},
+              {"next_command", result.exhausted || result.all_tried ? Json(nullptr) : Json(next_command(result, counts, settings, wanted))},
               {"complete", counts.complete},
               {"pruned", counts.pruned},
               {"infeasible", counts.infeasible},
@@ -210,6 +211,7 @@ std::string exhausted_text(const std::string& latest) {
 }
 
 std::string next_line(const TuneResult& result, const Settings& settings, std::int64_t wanted) {
+    if (result.all_tried) return "every configuration was tried: no other is proposed\n";
     if (result.exhausted) return {};
     const analysis::StudyCounts counts = analysis::count(result.trials);
     return (is_done(result, counts, wanted) ? "more trials: " : "go on: ") + next_command(result, counts, settings, wanted) + "\n";
