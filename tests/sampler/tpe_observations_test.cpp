@@ -120,7 +120,7 @@ private:
 struct Question {
     std::vector<hpo::Dimension> space;
     std::vector<std::string_view> names{};
-    std::vector<TpeAxis> axes{};
+    std::vector<ModelAxis> axes{};
     std::vector<std::vector<double>> points{};
 
     Question(std::vector<hpo::Dimension> dimensions, hpo::Rng& rng) : space{std::move(dimensions)} {

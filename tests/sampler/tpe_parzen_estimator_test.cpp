@@ -10,13 +10,14 @@ namespace {
 
 const double lacking = std::nan("");
 
-const std::vector<TpeAxis> axes{TpeAxis{hpo::FloatDistribution{1e-5, 1e-1, true, {}}}, TpeAxis{hpo::FloatDistribution{0, 0.5, false, 0.1}},
-                                TpeAxis{hpo::IntDistribution{1, 64, true}}, TpeAxis{hpo::FloatDistribution{-5, 5, false, {}}},
-                                TpeAxis{hpo::CategoricalDistribution{{hpo::Value{"a"}, hpo::Value{"b"}, hpo::Value{"c"}}}}};
+const std::vector<ModelAxis> axes{ModelAxis{hpo::FloatDistribution{1e-5, 1e-1, true, {}}},
+                                  ModelAxis{hpo::FloatDistribution{0, 0.5, false, 0.1}}, ModelAxis{hpo::IntDistribution{1, 64, true}},
+                                  ModelAxis{hpo::FloatDistribution{-5, 5, false, {}}},
+                                  ModelAxis{hpo::CategoricalDistribution{{hpo::Value{"a"}, hpo::Value{"b"}, hpo::Value{"c"}}}}};
 
-std::vector<TpePart> whole(const std::vector<TpeAxis>& each) {
+std::vector<TpePart> whole(const std::vector<ModelAxis>& each) {
     std::vector<TpePart> parts;
-    for (const TpeAxis& axis : each) parts.push_back({axis, {}});
+    for (const ModelAxis& axis : each) parts.push_back({axis, {}});
     return parts;
 }
 
@@ -47,7 +48,7 @@ TEST_CASE("the density of a grid and of choices sums to one") {
 }
 
 TEST_CASE("an observation that lacks a parameter has the prior's kernel there") {
-    const std::vector<TpeAxis> x{axes[3]};
+    const std::vector<ModelAxis> x{axes[3]};
     const auto with = TpeParzenEstimator{x, {{1, lacking, lacking}}, 3, 1}.log_density(std::vector<std::vector<double>>{{-4, 1}});
     const auto one = TpeParzenEstimator{x, {{1}}, 1, 1}.log_density(std::vector<std::vector<double>>{{-4, 1}});
     const auto none = TpeParzenEstimator{x, {{}}, 0, 1}.log_density(std::vector<std::vector<double>>{{-4, 1}});
@@ -81,7 +82,7 @@ TEST_CASE("draws follow the density, whole and inside a part") {
     const auto everywhere = frequencies(estimator.draw(whole({axes[1]}), 40'000, rng)[0]);
     for (std::size_t i = 0; i < 6; ++i) CHECK(everywhere[i] == Approx(std::exp(densities[i]) / 5).margin(0.01));
 
-    const auto inside = frequencies(estimator.draw(0, {TpeAxis{hpo::FloatDistribution{0.2, 0.4, false, 0.1}}, {}}, 40'000, rng));
+    const auto inside = frequencies(estimator.draw(0, {ModelAxis{hpo::FloatDistribution{0.2, 0.4, false, 0.1}}, {}}, 40'000, rng));
     const double mass = std::exp(densities[2]) + std::exp(densities[3]) + std::exp(densities[4]);
     for (std::size_t i = 0; i < 6; ++i) CHECK(inside[i] == Approx(i >= 2 && i <= 4 ? std::exp(densities[i]) / mass : 0).margin(0.01));
 }
@@ -98,7 +99,7 @@ TEST_CASE("draws of choices keep to those that are allowed") {
 
 TEST_CASE("all but the latest 25 observations fade") {
     // The density at a far point, where only the observation there counts: the oldest of 30 weighs 1/30, the sixth weighs 1.
-    const std::vector<TpeAxis> x{TpeAxis{hpo::CategoricalDistribution{std::vector<hpo::Value>(2)}}};
+    const std::vector<ModelAxis> x{ModelAxis{hpo::CategoricalDistribution{std::vector<hpo::Value>(2)}}};
     std::vector<double> values(30, 0);
     const auto weight_at = [&](std::size_t position) {
         auto moved = values;

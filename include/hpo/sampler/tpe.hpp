@@ -60,7 +60,7 @@ private:
     /// The modelled parameters.
     struct Model {
         std::vector<std::string_view> names;
-        std::vector<TpeAxis> axes;
+        std::vector<ModelAxis> axes;
 
         void add_axis(std::string_view parameter, const Distribution& distribution) {
             names.push_back(parameter);
@@ -131,7 +131,7 @@ inline double Tpe::suggest(const Ask& ask) {
     TpeParzenEstimator good = model.estimator(observations_.good(ask.trial.history), config_.prior_weight);
     for (std::size_t d = 0; d < known.size(); ++d) good.condition(d, known[d]);
     const auto count = static_cast<std::size_t>(config_.ei_candidates);
-    std::vector<std::vector<double>> points{good.draw(known.size(), {TpeAxis{*part}, ask.within.allowed}, count, ask.rng)};
+    std::vector<std::vector<double>> points{good.draw(known.size(), {ModelAxis{*part}, ask.within.allowed}, count, ask.rng)};
     const std::vector<double> drawn = points[0];
     const std::vector<double> of_good = good.log_density(points, known.size());
     if (are_latest) {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/sampler/tpe_axis.hpp"
+#include "hpo/sampler/model_axis.hpp"
 #include "hpo/sampler/tpe_kernels.hpp"
 #include "hpo/sampler/truncated_normal.hpp"
 
@@ -40,7 +40,7 @@ public:
     /// The sums of one point are this far from those of the next. It is no power of two, because a cache keeps such addresses badly.
     static constexpr std::size_t stride = block + 10;
 
-    TpeGrowingKernels(const TpeAxis& axis, double prior_weight);
+    TpeGrowingKernels(const ModelAxis& axis, double prior_weight);
 
     /// Sets the internal value of a row, or NaN if the observation lacks the parameter. A value that the axis does not hold counts as
     /// lacking. O(rows).
@@ -80,7 +80,7 @@ private:
     void update_choices(std::span<const char> counts);
     [[nodiscard]] double log_mass(GridKernel& kernel, double internal) const;
 
-    TpeAxis axis_;
+    ModelAxis axis_;
     double prior_weight_;
     std::vector<double> at_;              ///< by row, in the model's coordinate; NaN: lacking
     std::vector<std::uint32_t> sorted_;   ///< the rows that have the parameter, by at_ and then by row
@@ -100,7 +100,7 @@ private:
     std::vector<std::size_t> table_;           ///< by point
 };
 
-inline TpeGrowingKernels::TpeGrowingKernels(const TpeAxis& axis, double prior_weight) : axis_{axis}, prior_weight_{prior_weight} {
+inline TpeGrowingKernels::TpeGrowingKernels(const ModelAxis& axis, double prior_weight) : axis_{axis}, prior_weight_{prior_weight} {
     if (axis_.choices == 0 && axis_.step > 0) grid_.push_back({middle(), range(), log_inside(middle(), range())});
     set(0, lacking);
 }

@@ -11,21 +11,21 @@
 
 #include "hpo/base/order.hpp"
 #include "hpo/core/seed.hpp"
-#include "hpo/sampler/tpe_axis.hpp"
+#include "hpo/sampler/model_axis.hpp"
 #include "hpo/sampler/truncated_normal.hpp"
 
 namespace hpo::sampler {
 
 /// The part of an axis that a trial's narrowing leaves.
 struct TpePart {
-    TpeAxis axis;               ///< of the narrowed distribution
+    ModelAxis axis;             ///< of the narrowed distribution
     std::vector<bool> allowed;  ///< by choice; empty: all are allowed
     [[nodiscard]] bool allows(std::size_t choice) const { return allowed.empty() || allowed[choice]; }
 };
 
 /// The width of the kernel of value `place` of `count` on an axis, between its neighbours or the axis's ends: the larger gap, and for the
 /// outermost values the inner gap. At least 1 / min(100, count + 2) of the axis, at most the whole axis.
-[[nodiscard]] inline double tpe_width(const TpeAxis& axis, std::size_t place, std::size_t count, double left_gap, double right_gap) {
+[[nodiscard]] inline double tpe_width(const ModelAxis& axis, std::size_t place, std::size_t count, double left_gap, double right_gap) {
     const double range = axis.high - axis.low;
     double gap = std::max(left_gap, right_gap);
     if (count > 1 && place == 0) gap = right_gap;
@@ -49,7 +49,7 @@ struct TpePart {
 class TpeKernels {
 public:
     /// `values`: the observations' internal values, NaN if the parameter is missing.
-    TpeKernels(const TpeAxis& axis, const std::vector<double>& values, double prior_weight) : axis_{axis} {
+    TpeKernels(const ModelAxis& axis, const std::vector<double>& values, double prior_weight) : axis_{axis} {
         if (axis.choices > 0) build_choices(values, prior_weight);
         else build_normals(values);
     }
@@ -85,7 +85,7 @@ private:
     /// Each group's log density at a choice or a grid point.
     [[nodiscard]] std::vector<double> group_densities(double internal) const;
 
-    TpeAxis axis_;
+    ModelAxis axis_;
     std::vector<std::uint32_t> group_;  ///< by kernel; empty on a continuous axis
     std::vector<double> mean_;          ///< by group, like the next three
     std::vector<double> inverse_width_;

@@ -438,7 +438,7 @@ inline const Distribution* TpeObservations::latest(std::string_view name) const 
 
 inline TpeGrowingKernels& TpeObservations::kernels_of(Axis& axis) {
     if (!axis.kernels) {
-        axis.kernels.emplace(TpeAxis{*axis.distribution}, prior_weight_);
+        axis.kernels.emplace(ModelAxis{*axis.distribution}, prior_weight_);
         for (std::size_t row = 1; row < rows_.size(); ++row) axis.kernels->set(row, axis.values[row]);
         axis.up_to_date = 0;
     }

@@ -28,7 +28,7 @@ class TpeParzenEstimator {
 public:
     /// `columns[axis][i]` is the internal value of observation i, or NaN if it lacks the parameter. Observations are in order from oldest
     /// to newest.
-    TpeParzenEstimator(const std::vector<TpeAxis>& axes, const std::vector<std::vector<double>>& columns, std::size_t observations,
+    TpeParzenEstimator(const std::vector<ModelAxis>& axes, const std::vector<std::vector<double>>& columns, std::size_t observations,
                        double prior_weight);
 
     /// Conditions on the value of one parameter. The rest is the density of the others given `internal`.
@@ -54,7 +54,7 @@ private:
     std::vector<TpeKernels> kernels_;  ///< by axis
 };
 
-inline TpeParzenEstimator::TpeParzenEstimator(const std::vector<TpeAxis>& axes, const std::vector<std::vector<double>>& columns,
+inline TpeParzenEstimator::TpeParzenEstimator(const std::vector<ModelAxis>& axes, const std::vector<std::vector<double>>& columns,
                                               std::size_t observations, double prior_weight) {
     log_weights_.reserve(observations + 1);
     for (std::size_t i = 0; i < observations; ++i) log_weights_.push_back(tpe_log_weight(i, observations));

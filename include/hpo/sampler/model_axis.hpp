@@ -10,9 +10,9 @@
 
 namespace hpo::sampler {
 
-/// One parameter as TPE's densities see it. A number lies on [low, high] in the *model's* coordinate: the number itself, or its logarithm
-/// on a log scale. A grid point stands for the cell of one step around it. A choice is its index.
-struct TpeAxis {
+/// One parameter as models of the space see it. A number lies on [low, high] in the *model's* coordinate: the number itself, or its
+/// logarithm on a log scale. A grid point stands for the cell of one step around it. A choice is its index.
+struct ModelAxis {
     double low = 0;
     double high = 0;
     double first = 0;         ///< least internal value
@@ -21,12 +21,12 @@ struct TpeAxis {
     std::size_t choices = 0;  ///< 0: a number
     bool log = false;
 
-    explicit TpeAxis(const Distribution& distribution) {
+    explicit ModelAxis(const Distribution& distribution) {
         if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
-            *this = TpeAxis{real->low, real->high, real->step.value_or(0), real->log};
+            *this = ModelAxis{real->low, real->high, real->step.value_or(0), real->log};
         } else if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
             *this =
-                TpeAxis{static_cast<double>(whole->low), static_cast<double>(whole->high), static_cast<double>(whole->step), whole->log};
+                ModelAxis{static_cast<double>(whole->low), static_cast<double>(whole->high), static_cast<double>(whole->step), whole->log};
         } else {
             choices = std::get<CategoricalDistribution>(distribution).choices.size();
             last = static_cast<double>(choices - 1);
@@ -44,7 +44,7 @@ struct TpeAxis {
     [[nodiscard]] bool holds(double internal) const { return internal >= first && internal <= last; }
 
 private:
-    TpeAxis(double least, double greatest, double grid, bool logarithmic) : first{least}, last{greatest}, step{grid}, log{logarithmic} {
+    ModelAxis(double least, double greatest, double grid, bool logarithmic) : first{least}, last{greatest}, step{grid}, log{logarithmic} {
         low = to_model(least - grid / 2);
         high = to_model(greatest + grid / 2);
     }
