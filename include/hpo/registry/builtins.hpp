@@ -22,6 +22,7 @@
 #include "hpo/registry/any_sampler.hpp"
 #include "hpo/registry/registry.hpp"
 #include "hpo/sampler/brute_force.hpp"
+#include "hpo/sampler/cmaes.hpp"
 #include "hpo/sampler/grid.hpp"
 #include "hpo/sampler/qmc.hpp"
 #include "hpo/sampler/random.hpp"
@@ -38,6 +39,7 @@ struct TypeList {};
 using BuiltinSamplers = TypeList<
     sampler::Random,
     sampler::Tpe,
+    sampler::Cmaes,
     sampler::Qmc,
     sampler::Grid,
     sampler::BruteForce>;

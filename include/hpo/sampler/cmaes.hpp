@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "hpo/base/error.hpp"
+#include "hpo/core/field.hpp"
+#include "hpo/sampler/cma_distribution.hpp"
+#include "hpo/sampler/concept.hpp"
+#include "hpo/sampler/model_axis.hpp"
+#include "hpo/sampler/suggest.hpp"
+#include "hpo/sampler/truncated_normal.hpp"
+#include "hpo/sampler/uniform.hpp"
+#include "hpo/space/inferred_space.hpp"
+
+namespace hpo::sampler {
+
+/// Adapts a normal distribution over the numbers of the space to where good trials lie (CMA-ES, see CmaDistribution). Every generation of
+/// `population` trials moves it. Numbers on a grid keep a margin, so that none of them is given up too soon. Where the distribution has
+/// shrunk to a point, it starts anew elsewhere with twice the population (IPOP: Auger and Hansen 2005).
+///
+/// Learns from every finished trial that has a value, whoever proposed it, in the order in which they ended. So a study goes on where
+/// another sampler left it. Infeasible trials and refused proposals are the worst of their generation. Pruned and failed trials are
+/// ignored, unless they were infeasible. Choices, and parameters that not every trial has, are drawn uniformly and independently. One
+/// objective only.
+///
+/// What it has computed of a history it keeps for the next draw. A draw costs O(d^2) for d numbers, and O(d^3 + population d^2) once for
+/// each generation. Thread safety: none. A copy is independent.
+class Cmaes {
+public:
+    static constexpr std::string_view name = "cmaes";
+    static constexpr std::string_view summary = "adapts a normal distribution over the numbers of the space to where good trials lie";
+    struct Config {
+        std::int64_t startup_trials = 1;
+        std::int64_t population = 0;
+        double sigma = 1.0 / 6;
+        bool separable = false;
+        bool margin = true;
+        bool restart = true;
+    };
+    static constexpr void fields(auto field) {
+        field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
+        field("population", &Config::population, "trials of a generation; 0: 4 + 3 ln(numbers)");
+        field("sigma", &Config::sigma, "first standard deviation, as a share of each range");
+        field("separable", &Config::separable,
+              "adapt each number by itself: faster for many numbers, blind to how they depend on each other");
+        field("margin", &Config::margin, "keep a chance that numbers on a grid leave their cell");
+        field("restart", &Config::restart, "start anew with twice the population once it has converged");
+    }
+
+    Cmaes() : Cmaes{Config{}} {}
+    explicit Cmaes(Config config) : config_{config} {
+        if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
+        if (config.population < 0 || config.population == 1)
+            throw bad_value("population", std::to_string(config.population), "0, or 2 or more");
+        if (!(config.sigma > 0 && config.sigma <= 1)) throw bad_value("sigma", display_text(config.sigma), "above 0, at most 1");
+    }
+
+    [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
+        follow(trial);
+        ParamSet drawn;
+        if (!has_learned()) return drawn;
+        const std::vector<double> point = draw(rng);
+        drawn.reserve(dimensions_.size());
+        for (std::size_t i = 0; i < dimensions_.size(); ++i)
+            drawn.append({dimensions_[i].name, dimensions_[i].distribution, internal_at(i, point[i])});
+        return drawn;
+    }
+
+    /// Draws one parameter inside its narrowing: a number of the model from its own normal distribution, another one uniformly.
+    [[nodiscard]] double suggest(const Ask& ask) {
+        follow(ask.trial);
+        const auto is_it = [&](const Dimension& dimension) {
+            return dimension.name == ask.name && *dimension.distribution == ask.distribution;
+        };
+        const auto found = std::find_if(dimensions_.begin(), dimensions_.end(), is_it);
+        const auto part = narrowed(ask.distribution, ask.within);
+        if (!has_learned() || found == dimensions_.end() || is_single(*part)) return draw_uniform(ask.distribution, ask.within, ask.rng);
+        const auto i = static_cast<std::size_t>(found - dimensions_.begin());
+        const ModelAxis narrow{*part};
+        const double mean = model_at(i, distribution_->mean()[i]);
+        const double deviation = distribution_->deviation(i) * (axes_[i].high - axes_[i].low);
+        const double model = mean + deviation * truncated_normal_quantile(ask.rng.uniform(), (narrow.low - mean) / deviation,
+                                                                          (narrow.high - mean) / deviation);
+        return narrow.to_internal(std::clamp(model, narrow.low, narrow.high));
+    }
+
+private:
+    /// What the order of a generation goes by: feasible before infeasible, then the smaller number.
+    struct Rank {
+        double violation = 0;
+        double value = 0;
+        friend bool operator<(const Rank& a, const Rank& b) { return std::tie(a.violation, a.value) < std::tie(b.violation, b.value); }
+    };
+    struct Told {
+        std::vector<double> point;
+        Rank rank;
+    };
+    /// When an observation came: first those without a time, then by their end, then by their place.
+    using Age = std::tuple<std::int64_t, std::size_t, std::size_t>;
+    struct Observation {
+        Age age;
+        const ParamSet* params;
+        Rank rank;
+        std::int64_t number;  ///< of the trial; -1: a refused proposal
+    };
+
+    [[nodiscard]] bool has_learned() const { return distribution_ && observed_ >= config_.startup_trials; }
+    [[nodiscard]] double model_at(std::size_t i, double unit) const { return axes_[i].low + unit * (axes_[i].high - axes_[i].low); }
+    [[nodiscard]] double unit_of(std::size_t i, double internal) const {
+        return (axes_[i].to_model(std::clamp(internal, axes_[i].first, axes_[i].last)) - axes_[i].low) / (axes_[i].high - axes_[i].low);
+    }
+    [[nodiscard]] double internal_at(std::size_t i, double unit) const { return axes_[i].to_internal(model_at(i, unit)); }
+
+    /// A point of the unit cube. What still lies outside after some draws is moved to its edge.
+    [[nodiscard]] std::vector<double> draw(Rng& rng) const {
+        const auto is_outside = [](double unit) { return unit < 0 || unit > 1; };
+        std::vector<double> point;
+        for (std::size_t i = 0; i < 10 * dimensions_.size(); ++i) {
+            point = distribution_->draw(rng);
+            if (std::none_of(point.begin(), point.end(), is_outside)) return point;
+        }
+        for (double& unit : point) unit = std::clamp(unit, 0.0, 1.0);
+        return point;
+    }
+
+    void follow(const TrialContext& trial);
+    void start(const TrialContext& trial);
+    [[nodiscard]] static std::optional<Observation> observed(const Trial& trial, std::size_t place, Direction direction);
+    [[nodiscard]] bool fits(const ParamSet& params) const;
+    void narrow_space(const ParamSet& params);
+    void take_in(const Observation& observation, Seed seed);
+    void adapt(Seed seed);
+
+    Config config_;
+    std::string study_;
+    std::vector<Dimension> dimensions_;
+    std::vector<ModelAxis> axes_;
+    std::optional<CmaDistribution> distribution_;
+    std::vector<Told> generation_;
+    std::int64_t observed_ = 0;
+    std::int64_t restarts_ = 0;
+    std::size_t flat_ = 0;  ///< generations in a row without a difference
+    std::optional<Age> latest_;
+    std::size_t trials_ = 0;  ///< of the history that were looked at
+    std::size_t rejections_ = 0;
+    std::vector<std::size_t> open_;  ///< places of trials that had not ended
+};
+
+static_assert(JointSampler<Cmaes> && Configurable<Cmaes>);
+
+inline std::optional<Cmaes::Observation> Cmaes::observed(const Trial& trial, std::size_t place, Direction direction) {
+    const double violation = trial.total_violation();
+    if (violation <= 0 && (trial.state != TrialState::complete || trial.values.empty() || std::isnan(trial.values[0]))) return std::nullopt;
+    const double value = trial.values.empty() || std::isnan(trial.values[0]) ? std::numeric_limits<double>::infinity()
+                         : direction == Direction::maximize                  ? -trial.values[0]
+                                                                             : trial.values[0];
+    const std::int64_t ended = trial.completed ? microseconds_since_epoch(*trial.completed) : std::numeric_limits<std::int64_t>::min();
+    return Observation{{ended, place, 0}, &trial.params, {violation, value}, trial.number};
+}
+
+inline void Cmaes::start(const TrialContext& trial) {
+    study_ = trial.history.study;
+    distribution_.reset();
+    axes_.clear();
+    generation_.clear();
+    observed_ = restarts_ = 0;
+    flat_ = trials_ = rejections_ = 0;
+    latest_.reset();
+    open_.clear();
+    if (dimensions_.empty()) return;
+    for (const Dimension& dimension : dimensions_) axes_.emplace_back(*dimension.distribution);
+    distribution_.emplace(std::vector<double>(dimensions_.size(), 0.5),
+                          CmaDistribution::Options{static_cast<std::size_t>(config_.population), config_.sigma, config_.separable});
+}
+
+/// True if the parameters have each number of the model, with the same distribution.
+inline bool Cmaes::fits(const ParamSet& params) const {
+    std::size_t expected = 0;
+    return std::all_of(dimensions_.begin(), dimensions_.end(), [&](const Dimension& dimension) {
+        const Param* const param = params.find(dimension.name, expected++);
+        return param && (param->distribution == dimension.distribution || *param->distribution == *dimension.distribution);
+    });
+}
+
+/// Leaves out the numbers that the parameters do not have, and takes their distributions.
+inline void Cmaes::narrow_space(const ParamSet& params) {
+    std::vector<Dimension> kept;
+    for (Dimension& dimension : dimensions_) {
+        const Param* const param = params.find(dimension.name);
+        if (param && param->distribution && compatible(*param->distribution, *dimension.distribution)) {
+            dimension.distribution = param->distribution;
+            kept.push_back(std::move(dimension));
+        }
+    }
+    dimensions_ = std::move(kept);
+}
+
+inline void Cmaes::follow(const TrialContext& trial) {
+    const History& history = trial.history;
+    if (history.directions.size() > 1) {
+        throw Error{Errc::usage, "sampler cmaes: got " + std::to_string(history.directions.size()) +
+                                     " objectives; expected one; known for several: random, qmc, grid, brute_force"};
+    }
+    const Direction direction = history.directions.empty() ? Direction::minimize : history.directions[0];
+    if (history.study != study_ || history.trials.size() < trials_ || history.rejections.size() < rejections_) {
+        dimensions_.clear();
+        start(trial);
+    }
+    for (;;) {  // again from the beginning where the space has become another
+        std::vector<Observation> news;
+        const std::vector<std::size_t> before = std::exchange(open_, {});
+        const auto look_at = [&](std::size_t place) {
+            const Trial& other = history.trials[place];
+            if (!is_finished(other.state) || other.number == trial.number) open_.push_back(place);
+            else if (auto seen = observed(other, place, direction)) news.push_back(*seen);
+        };
+        for (const std::size_t place : before) look_at(place);
+        for (; trials_ < history.trials.size(); ++trials_) look_at(trials_);
+        for (; rejections_ < history.rejections.size(); ++rejections_) {
+            const Rejection& refused = history.rejections[rejections_];
+            news.push_back({{microseconds_since_epoch(refused.at), history.trials.size(), rejections_},
+                            &refused.params,
+                            {std::max(refused.violation, std::numeric_limits<double>::min()), std::numeric_limits<double>::infinity()},
+                            -1});
+        }
+        if (news.empty()) return;
+        std::sort(news.begin(), news.end(), [](const Observation& a, const Observation& b) { return a.age < b.age; });
+        const bool is_first = dimensions_.empty() && observed_ == 0 && !latest_;
+        if (is_first) {
+            for (const Param& param : *news.front().params) {
+                if (!std::holds_alternative<CategoricalDistribution>(*param.distribution) && !is_single(*param.distribution))
+                    dimensions_.push_back({param.name, param.distribution});
+            }
+        }
+        const bool is_late = latest_ && news.front().age < *latest_;
+        bool is_other = is_first || is_late;
+        if (!is_late) {
+            for (const Observation& each : news) {
+                if (dimensions_.empty() || fits(*each.params)) continue;
+                if (each.number < 0) continue;  // a refused proposal of another branch
+                narrow_space(*each.params);
+                is_other = true;
+            }
+        }
+        if (is_other) {
+            start(trial);
+            latest_ = Age{std::numeric_limits<std::int64_t>::min(), 0, 0};
+            continue;
+        }
+        for (const Observation& each : news) {
+            latest_ = std::max(*latest_, each.age);
+            if (each.number >= 0) ++observed_;
+            if (distribution_ && fits(*each.params)) take_in(each, trial.seed);
+        }
+        return;
+    }
+}
+
+inline void Cmaes::take_in(const Observation& observation, Seed seed) {
+    std::vector<double> point;
+    for (std::size_t i = 0; i < dimensions_.size(); ++i)
+        point.push_back(unit_of(i, observation.params->find(dimensions_[i].name, i)->internal));
+    // What was drawn from this very distribution is drawn again, because the trial has its numbers rounded to their grids.
+    if (observation.number >= 0) {
+        Rng rng = detail::ProposalSeed{.trial = seed.derive(static_cast<std::uint64_t>(observation.number))}.rng("");
+        std::vector<double> drawn = draw(rng);
+        std::size_t equal = 0;
+        while (equal < drawn.size() &&
+               internal_at(equal, drawn[equal]) == observation.params->find(dimensions_[equal].name, equal)->internal)
+            ++equal;
+        if (equal == drawn.size()) point = std::move(drawn);
+    }
+    generation_.push_back({std::move(point), observation.rank});
+    if (generation_.size() == distribution_->population()) adapt(seed);
+}
+
+inline void Cmaes::adapt(Seed seed) {
+    std::vector<Told> told = std::exchange(generation_, {});
+    std::stable_sort(told.begin(), told.end(), [](const Told& a, const Told& b) { return a.rank < b.rank; });
+    const bool is_flat = !(told.front().rank < told.back().rank);
+    flat_ = is_flat ? flat_ + 1 : 0;
+    std::vector<std::vector<double>> points;
+    for (Told& each : told) points.push_back(std::move(each.point));
+    distribution_->update(points);
+    for (std::size_t i = 0; config_.margin && i < axes_.size(); ++i) {
+        if (axes_[i].step == 0) continue;
+        constexpr double most_thresholds = 10'000;  // finer grids are as good as none
+        std::vector<double> thresholds;
+        if ((axes_[i].last - axes_[i].first) / axes_[i].step > most_thresholds) continue;
+        for (double end = axes_[i].first + axes_[i].step / 2; end < axes_[i].last; end += axes_[i].step)
+            thresholds.push_back((axes_[i].to_model(end) - axes_[i].low) / (axes_[i].high - axes_[i].low));
+        distribution_->keep_margin(i, thresholds);
+    }
+    const double shortest = 1e-9, most_condition = 1e14;
+    const bool is_over = distribution_->widest() < shortest || distribution_->condition() > most_condition ||
+                         flat_ >= 10 + 30 * dimensions_.size() / distribution_->population();
+    if (!config_.restart || !is_over) return;
+    flat_ = 0;
+    Rng rng = seed.derive("cmaes").derive(static_cast<std::uint64_t>(++restarts_)).rng();
+    std::vector<double> mean;
+    for (std::size_t i = 0; i < dimensions_.size(); ++i) mean.push_back(rng.uniform());
+    distribution_.emplace(std::move(mean), CmaDistribution::Options{2 * distribution_->population(), config_.sigma, config_.separable});
+}
+
+}  // namespace hpo::sampler

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/sampler/cmaes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "hpo/sampler/suggest.hpp"
+#include "support/catch.hpp"
+
+using hpo::sampler::CmaDistribution;
+using hpo::sampler::Cmaes;
+using hpo::sampler::eigen_system;
+
+namespace {
+
+constexpr std::array minimised{hpo::Direction::minimize};
+using Objective = std::function<double(const hpo::ParamSet&)>;
+
+void run(Cmaes& sampler, const hpo::Space& space, const Objective& objective, std::vector<hpo::Trial>& trials, std::size_t count,
+         std::uint64_t seed = 1) {
+    while (trials.size() < count) {
+        const hpo::History history{"study", minimised, trials, {}};
+        hpo::Trial trial;
+        trial.number = std::ssize(trials);
+        trial.params = hpo::suggest_params(sampler, space, {.number = trial.number, .history = history}, hpo::Seed{seed});
+        trial.state = hpo::TrialState::complete;
+        trial.values = {objective(trial.params)};
+        trial.completed = hpo::Time{std::chrono::microseconds{trial.number}};
+        trials.push_back(std::move(trial));
+    }
+}
+
+double best(const std::vector<hpo::Trial>& trials) {
+    double least = HUGE_VAL;
+    for (const auto& trial : trials) least = std::min(least, trial.values[0]);
+    return least;
+}
+
+hpo::Space box(int dimensions) {
+    return [dimensions](hpo::SpaceTrial& trial) {
+        for (int d = 0; d < dimensions; ++d) trial.suggest_float("x" + std::to_string(d), -5, 5);
+    };
+}
+
+double ellipsoid(const hpo::ParamSet& params) {
+    double sum = 0, weight = 1;
+    for (const hpo::Param& param : params) {
+        sum += weight * (param.internal - 1.3) * (param.internal - 1.3);
+        weight *= 10;
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("an eigen system gives its matrix back") {
+    const std::vector<std::vector<double>> matrix{{4, 1, -2}, {1, 3, 0.5}, {-2, 0.5, 6}};
+    const auto system = eigen_system(matrix);
+    for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) {
+            double sum = 0, product = 0;
+            for (std::size_t k = 0; k < 3; ++k) {
+                sum += system.values[k] * system.vectors[k][i] * system.vectors[k][j];
+                product += system.vectors[i][k] * system.vectors[j][k];
+            }
+            CHECK(sum == Approx(matrix[i][j]).margin(1e-12));
+            CHECK(product == Approx(i == j ? 1 : 0).margin(1e-12));
+        }
+    }
+}
+
+TEST_CASE("CMA-ES's default parameters are those of the tutorial") {
+    const auto population = [](std::size_t d) { return CmaDistribution{std::vector<double>(d, 0.5), {}}.population(); };
+    CHECK(population(2) == 6);  // 4 + floor(3 ln d)
+    CHECK(population(5) == 8);
+    CHECK(population(10) == 10);
+    CHECK(population(40) == 15);
+}
+
+TEST_CASE("on an ellipsoid of condition 10^4 it converges at the rate of the literature") {
+    // Hansen 2016: a convex quadratic function of dimension 5 takes about 10 d^2 evaluations and less for each factor of 10^4 or so
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        Cmaes sampler;
+        std::vector<hpo::Trial> trials;
+        run(sampler, box(5), ellipsoid, trials, 1200, seed);
+        CHECK(best(trials) < 1e-9);
+    }
+}
+
+TEST_CASE("it converges where numbers depend on each other, and a separable one does not see that") {
+    const auto rosenbrock = [](const hpo::ParamSet& params) {
+        const double x = params.number("x0").value(), y = params.number("x1").value();
+        return 100 * (y - x * x) * (y - x * x) + (1 - x) * (1 - x);
+    };
+    Cmaes full;
+    std::vector<hpo::Trial> trials;
+    run(full, box(2), rosenbrock, trials, 600);
+    CHECK(best(trials) < 1e-8);
+    Cmaes separable{{.separable = true}};
+    trials.clear();
+    run(separable, box(12), ellipsoid, trials, 1500);
+    CHECK(best(trials) < 1e3);
+}
+
+TEST_CASE("whole numbers are found, although the distribution shrinks around their neighbours") {
+    const auto space = [](hpo::SpaceTrial& trial) {
+        for (int d = 0; d < 3; ++d) trial.suggest_float("x" + std::to_string(d), -5, 5);
+        for (int d = 0; d < 3; ++d) trial.suggest_int("n" + std::to_string(d), 0, 1);
+        for (int d = 0; d < 2; ++d) trial.suggest_int("k" + std::to_string(d), -10, 10);
+    };
+    const auto objective = [](const hpo::ParamSet& params) {
+        double sum = 0;
+        for (int d = 0; d < 3; ++d) sum += std::pow(params.number("x" + std::to_string(d)).value(), 2);
+        for (int d = 0; d < 3; ++d) sum += 1 - params.number("n" + std::to_string(d)).value();
+        for (int d = 0; d < 2; ++d) sum += std::pow(params.number("k" + std::to_string(d)).value() - 7, 2);
+        return sum;
+    };
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+        Cmaes sampler;
+        std::vector<hpo::Trial> trials;
+        run(sampler, space, objective, trials, 1500, seed);
+        CHECK(best(trials) < 1e-6);
+    }
+}
+
+TEST_CASE("a new sampler goes on with the very draws, and so does one that saw every trial") {
+    Cmaes sampler;
+    std::vector<hpo::Trial> trials;
+    run(sampler, box(3), ellipsoid, trials, 120);
+    for (const std::size_t first : {1U, 6U, 7U, 50U, 119U}) {
+        std::vector<hpo::Trial> begun(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(first));
+        Cmaes other;
+        run(other, box(3), ellipsoid, begun, 120);
+        for (std::size_t i = 0; i < trials.size(); ++i) CHECK(begun[i].params == trials[i].params);
+    }
+}
+
+TEST_CASE("infeasible trials and refused proposals drive it away, and maximising is minimising the opposite") {
+    const auto feasible_share = [](bool tells) {
+        Cmaes sampler;
+        std::vector<hpo::Trial> trials;
+        std::int64_t inside = 0;
+        for (std::int64_t number = 0; number < 200; ++number) {
+            const hpo::History history{"study", minimised, trials, {}};
+            hpo::Trial trial;
+            trial.number = number;
+            trial.params = hpo::suggest_params(sampler, box(2), {.number = number, .history = history}, hpo::Seed{1});
+            const double x = trial.params.number("x0").value();
+            trial.state = hpo::TrialState::pruned;
+            if (x > 2) {
+                trial.state = hpo::TrialState::complete;
+                trial.values = {x};
+            } else if (tells) {
+                trial.constraints["memory"] = 2 - x;
+            }
+            inside += number >= 100 && x > 2 ? 1 : 0;
+            trials.push_back(std::move(trial));
+        }
+        return inside;
+    };
+    CHECK(feasible_share(true) > 25);
+    CHECK(feasible_share(true) > feasible_share(false));
+
+    constexpr std::array maximised{hpo::Direction::maximize};
+    Cmaes up, down;
+    std::vector<hpo::Trial> trials;
+    run(down, box(2), ellipsoid, trials, 60);
+    std::vector<hpo::Trial> opposite = trials;
+    for (auto& trial : opposite) trial.values[0] = -trial.values[0];
+    const hpo::History of_least{"study", minimised, trials, {}}, of_greatest{"study", maximised, opposite, {}};
+    CHECK(hpo::suggest_params(down, box(2), {.number = 60, .history = of_least}, hpo::Seed{1}) ==
+          hpo::suggest_params(up, box(2), {.number = 60, .history = of_greatest}, hpo::Seed{1}));
+}
+
+TEST_CASE("choices and what not every trial has are drawn by themselves") {
+    const auto space = [](hpo::SpaceTrial& trial) {
+        trial.suggest_float("x0", -5, 5);
+        trial.suggest_float("x1", -5, 5);
+        if (trial.suggest_categorical("kind", {"a", "b"}) == hpo::Value{"a"}) trial.suggest_float("only_a", 0, 1);
+    };
+    Cmaes sampler;
+    std::vector<hpo::Trial> trials;
+    const auto objective = [](const hpo::ParamSet& params) {
+        return std::pow(params.number("x0").value(), 2) + std::pow(params.number("x1").value() - 2, 2);
+    };
+    run(sampler, space, objective, trials, 300);
+    CHECK(best(trials) < 1e-6);
+    std::int64_t with_a = 0;
+    for (const auto& trial : trials) with_a += trial.params.find("only_a") ? 1 : 0;
+    CHECK(with_a > 100);
+    CHECK(with_a < 200);
+}
+
+TEST_CASE("where it has converged, it starts anew with twice the population") {
+    const auto rastrigin = [](const hpo::ParamSet& params) {  // its local minima lie at whole numbers
+        double sum = 0;
+        for (const hpo::Param& param : params) {
+            const double x = param.internal - 0.4;
+            sum += x * x + 10 * (1 - std::cos(2 * std::numbers::pi * x));
+        }
+        return sum;
+    };
+    int found = 0, found_at_once = 0;
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+        for (const bool restart : {true, false}) {
+            Cmaes sampler{{.restart = restart}};
+            std::vector<hpo::Trial> trials;
+            run(sampler, box(2), rastrigin, trials, 8000, seed);
+            (restart ? found : found_at_once) += best(trials) < 1e-3 ? 1 : 0;
+        }
+    }
+    CHECK(found == 4);
+    CHECK(found_at_once < 4);
+}
+
+TEST_CASE("cmaes refuses settings and studies that it cannot have") {
+    CHECK_THROWS_WITH(Cmaes{{.population = 1}}, Catch::Contains("2 or more"));
+    CHECK_THROWS_WITH(Cmaes{{.sigma = 0}}, Catch::Contains("above 0"));
+    constexpr std::array two{hpo::Direction::minimize, hpo::Direction::maximize};
+    const hpo::History history{"study", two, {}, {}};
+    Cmaes sampler;
+    CHECK_THROWS_WITH(hpo::suggest_params(sampler, box(2), {.number = 0, .history = history}, hpo::Seed{1}),
+                      Catch::Contains("2 objectives"));
+}
