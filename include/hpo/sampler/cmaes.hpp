@@ -18,6 +18,7 @@
 #include "hpo/core/field.hpp"
 #include "hpo/sampler/cma_distribution.hpp"
 #include "hpo/sampler/concept.hpp"
+#include "hpo/sampler/history_cursor.hpp"
 #include "hpo/sampler/model_axis.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/sampler/truncated_normal.hpp"
@@ -138,13 +139,14 @@ private:
     void follow(const TrialContext& trial);
     void start(const TrialContext& trial);
     [[nodiscard]] static std::optional<Observation> observed(const Trial& trial, std::size_t place, Direction direction);
+    [[nodiscard]] static Observation observed(const Rejection& rejection, std::size_t place);
     [[nodiscard]] bool fits(const ParamSet& params) const;
     void narrow_space(const ParamSet& params);
     void take_in(const Observation& observation, Seed seed);
     void adapt(Seed seed);
 
     Config config_;
-    std::string study_;
+    HistoryCursor cursor_;
     std::vector<Dimension> dimensions_;
     std::vector<ModelAxis> axes_;
     std::optional<CmaDistribution> distribution_;
@@ -153,9 +155,6 @@ private:
     std::int64_t restarts_ = 0;
     std::size_t flat_ = 0;  ///< generations in a row without a difference
     std::optional<Age> latest_;
-    std::size_t trials_ = 0;  ///< of the history that were looked at
-    std::size_t rejections_ = 0;
-    std::vector<std::size_t> open_;  ///< places of trials that had not ended
 };
 
 static_assert(JointSampler<Cmaes> && Configurable<Cmaes>);
@@ -170,15 +169,23 @@ inline std::optional<Cmaes::Observation> Cmaes::observed(const Trial& trial, std
     return Observation{{ended, place, 0}, &trial.params, {violation, value}, trial.number};
 }
 
+inline Cmaes::Observation Cmaes::observed(const Rejection& rejection, std::size_t place) {
+    constexpr std::size_t behind_trials = std::numeric_limits<std::size_t>::max();
+    const double violation = std::max(rejection.violation, std::numeric_limits<double>::min());
+    return {{microseconds_since_epoch(rejection.at), behind_trials, place},
+            &rejection.params,
+            {violation, std::numeric_limits<double>::infinity()},
+            -1};
+}
+
 inline void Cmaes::start(const TrialContext& trial) {
-    study_ = trial.history.study;
+    cursor_.restart(trial.history);
     distribution_.reset();
     axes_.clear();
     generation_.clear();
     observed_ = restarts_ = 0;
-    flat_ = trials_ = rejections_ = 0;
+    flat_ = 0;
     latest_.reset();
-    open_.clear();
     if (dimensions_.empty()) return;
     for (const Dimension& dimension : dimensions_) axes_.emplace_back(*dimension.distribution);
     distribution_.emplace(std::vector<double>(dimensions_.size(), 0.5),
@@ -214,27 +221,18 @@ inline void Cmaes::follow(const TrialContext& trial) {
                                      " objectives; expected one; known for several: random, qmc, grid, brute_force"};
     }
     const Direction direction = history.directions.empty() ? Direction::minimize : history.directions[0];
-    if (history.study != study_ || history.trials.size() < trials_ || history.rejections.size() < rejections_) {
+    if (!cursor_.goes_on(history)) {
         dimensions_.clear();
         start(trial);
     }
     for (;;) {  // again from the beginning where the space has become another
         std::vector<Observation> news;
-        const std::vector<std::size_t> before = std::exchange(open_, {});
-        const auto look_at = [&](std::size_t place) {
-            const Trial& other = history.trials[place];
-            if (!is_finished(other.state) || other.number == trial.number) open_.push_back(place);
-            else if (auto seen = observed(other, place, direction)) news.push_back(*seen);
-        };
-        for (const std::size_t place : before) look_at(place);
-        for (; trials_ < history.trials.size(); ++trials_) look_at(trials_);
-        for (; rejections_ < history.rejections.size(); ++rejections_) {
-            const Rejection& refused = history.rejections[rejections_];
-            news.push_back({{microseconds_since_epoch(refused.at), history.trials.size(), rejections_},
-                            &refused.params,
-                            {std::max(refused.violation, std::numeric_limits<double>::min()), std::numeric_limits<double>::infinity()},
-                            -1});
-        }
+        cursor_.advance(
+            history, trial.number,
+            [&](std::size_t place) {
+                if (auto seen = observed(history.trials[place], place, direction)) news.push_back(*seen);
+            },
+            [&](std::size_t place) { news.push_back(observed(history.rejections[place], place)); });
         if (news.empty()) return;
         std::sort(news.begin(), news.end(), [](const Observation& a, const Observation& b) { return a.age < b.age; });
         const bool is_first = dimensions_.empty() && observed_ == 0 && !latest_;

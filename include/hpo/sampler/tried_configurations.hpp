@@ -18,6 +18,7 @@
 #include "hpo/core/distribution.hpp"
 #include "hpo/core/history.hpp"
 #include "hpo/sampler/concept.hpp"
+#include "hpo/sampler/history_cursor.hpp"
 #include "hpo/sampler/uniform.hpp"
 #include "hpo/space/space_trial.hpp"
 
@@ -65,7 +66,7 @@ private:
     };
 
     void follow(const TrialContext& trial);
-    void take_in(const Trial& trial);
+    void take_in(const ParamSet& params);
     [[nodiscard]] Node& node_of(const ParamSet& params);
     void expand(Node& node, const std::string& name, const Distribution& distribution);
     [[nodiscard]] static Node& child(Node& node, double value);
@@ -79,11 +80,8 @@ private:
 
     CandidateValues candidates_;
     std::unique_ptr<Node> root_;
-    std::string study_;
-    std::size_t trials_ = 0;  ///< that were looked at
-    std::size_t rejections_ = 0;
-    std::vector<std::size_t> open_;  ///< trials that have not ended
-    std::vector<Node*> running_;     ///< their nodes
+    HistoryCursor cursor_;
+    std::vector<Node*> running_;  ///< of running trials
     std::vector<Node*> excluded_;
     std::int64_t number_ = -1;  ///< the trial that is drawn
     std::int64_t proposal_ = 0;
@@ -157,11 +155,10 @@ inline double TriedConfigurations::draw(const Ask& ask) {
 
 inline void TriedConfigurations::follow(const TrialContext& trial) {
     const History& history = trial.history;
-    if (history.study != study_ || history.trials.size() < trials_ || history.rejections.size() < rejections_) {
+    if (!cursor_.goes_on(history)) {
+        cursor_.restart(history);
         root_ = std::make_unique<Node>();
-        study_ = history.study;
-        trials_ = rejections_ = 0;
-        open_.clear(), running_.clear(), excluded_.clear();
+        running_.clear(), excluded_.clear();
         drawn_ = nullptr;
         number_ = -1;
     }
@@ -181,20 +178,10 @@ inline void TriedConfigurations::follow(const TrialContext& trial) {
         --node->running;
         refresh(node);
     }
-    const std::vector<std::size_t> before = std::exchange(open_, {});
-    const auto look_at = [&](std::size_t place) {
-        if (history.trials[place].number == trial.number) open_.push_back(place);
-        else if (is_finished(history.trials[place].state)) take_in(history.trials[place]);
-        else open_.push_back(place);
-    };
-    for (const std::size_t place : before) look_at(place);
-    for (; trials_ < history.trials.size(); ++trials_) look_at(trials_);
-    for (; rejections_ < history.rejections.size(); ++rejections_) {
-        Node& node = node_of(history.rejections[rejections_].params);
-        ++node.ended;
-        refresh(&node);
-    }
-    for (const std::size_t place : open_) {
+    cursor_.advance(
+        history, trial.number, [&](std::size_t place) { take_in(history.trials[place].params); },
+        [&](std::size_t place) { take_in(history.rejections[place].params); });
+    for (const std::size_t place : cursor_.open()) {
         const Trial& other = history.trials[place];
         if (other.number == trial.number || other.state != TrialState::running || other.params.empty()) continue;
         Node& node = node_of(other.params);
@@ -204,9 +191,9 @@ inline void TriedConfigurations::follow(const TrialContext& trial) {
     }
 }
 
-inline void TriedConfigurations::take_in(const Trial& trial) {
-    if (trial.params.empty()) return;  // it failed before it had any
-    Node& node = node_of(trial.params);
+inline void TriedConfigurations::take_in(const ParamSet& params) {
+    if (params.empty()) return;  // it failed before it had any
+    Node& node = node_of(params);
     ++node.ended;
     refresh(&node);
 }
