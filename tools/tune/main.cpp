@@ -24,6 +24,7 @@ void add_commands(hpo::tools::CommandLine& line) {
     add_trace(line);
     add_estimate(line);
     add_serve(line);
+    add_enqueue(line);
     add_retry(line);
     add_policies(line);
     add_doctor(line);

@@ -36,6 +36,7 @@ void add_space(tools::CommandLine& line);
 void add_trace(tools::CommandLine& line);
 void add_estimate(tools::CommandLine& line);
 void add_serve(tools::CommandLine& line);
+void add_enqueue(tools::CommandLine& line);
 void add_retry(tools::CommandLine& line);
 void add_policies(tools::CommandLine& line);
 void add_doctor(tools::CommandLine& line);
