@@ -333,6 +333,7 @@ inline std::string_view figures_of_message(std::string_view line) {
 
 inline std::optional<OomMessage> read_oom_figures(std::string_view text) {
     auto torch = parse_oom_message(text);
+    if (torch && torch->memory.capacity.value_or(1) <= 0) torch->memory.capacity.reset();  // no device is that small
     if (torch && (torch->memory.allocated || torch->memory.capacity || torch->memory.free)) return torch;
     auto other = parse_framework_message(text);
     return other ? other : torch;
