@@ -40,7 +40,8 @@ namespace hpo::analysis::detail {
 
 std::optional<WordsPlace> memory_words_place(std::string_view lower) {
     std::optional<WordsPlace> found = not_enough_memory(lower);
-    for (const std::string_view words : {"out of memory", "out_of_memory", "out-of-memory", "outofmemory", "outofmemoryerror", "memoryerror", "oom"}) {
+    for (const std::string_view words :
+         {"out of memory", "out_of_memory", "out-of-memory", "outofmemory", "outofmemoryerror", "memoryerror", "oom"}) {
         for (auto at = lower.find(words); at != std::string_view::npos; at = lower.find(words, at + 1)) {
             const auto end = at + words.size();
             if ((at > 0 && is_word_part(lower[at - 1])) || (end < lower.size() && is_word_part(lower[end]))) continue;
