@@ -200,7 +200,7 @@ def hostile(name):
     wanted = HOSTILE[name]
     status, told, error = estimate(["hostile.py", name])
     if isinstance(wanted, str):
-        failed_itself = "it ended with status 0" not in error and "it ended with status" in error or "the program failed" in error
+        failed_itself = "it ended with status 0" not in error and "it ended with status" in error or "the program failed" in error or "it crashed" in error
         return (
             status == (7 if failed_itself else 1) and told is None and wanted in error and error.count("\n") == 1,
             f"{name}: one clear error ({status} {error[:200]!r})",
