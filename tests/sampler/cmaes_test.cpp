@@ -198,6 +198,32 @@ TEST_CASE("choices and what not every trial has are drawn by themselves") {
     CHECK(with_a < 200);
 }
 
+TEST_CASE("a range that changes once is followed, and one that changes with each trial is none of the model") {
+    const auto with_range = [](double high) {
+        return [high](hpo::SpaceTrial& trial) {
+            trial.suggest_float("x0", -5, 5);
+            trial.suggest_float("x1", -5, high);
+        };
+    };
+    const auto objective = [](const hpo::ParamSet& params) {
+        return std::pow(params.number("x0").value(), 2) + std::pow(params.number("x1").value() - 7, 2);
+    };
+    Cmaes sampler;
+    std::vector<hpo::Trial> trials;
+    run(sampler, with_range(5), objective, trials, 100);
+    run(sampler, with_range(8), objective, trials, 400);
+    CHECK(best(trials) < 1e-3);
+
+    Cmaes other;
+    std::vector<hpo::Trial> changing;
+    for (std::size_t count = 1; count <= 200; ++count)
+        run(other, with_range(8 + static_cast<double>(count % 3)), objective, changing, count);
+    Cmaes fresh;
+    const hpo::History history{"study", minimised, changing, {}};
+    const hpo::TrialContext next{.number = 200, .history = history};
+    CHECK(hpo::suggest_params(fresh, with_range(8), next, hpo::Seed{1}) == hpo::suggest_params(other, with_range(8), next, hpo::Seed{1}));
+}
+
 TEST_CASE("where it has converged, it starts anew with twice the population") {
     const auto rastrigin = [](const hpo::ParamSet& params) {  // its local minima lie at whole numbers
         double sum = 0;

@@ -57,6 +57,7 @@ TEST_CASE("a grid has all values of what has few, and evenly spaced ones of the 
     REQUIRE(log.size() == 5);
     for (int k = 0; k < 5; ++k) CHECK(log[static_cast<std::size_t>(k)] == Approx(std::pow(10.0, k - 5)));
     CHECK(log.back() == 1e-1);
+    for (const double each : candidate_values(hpo::FloatDistribution{1e-200, 1e200, true, {}}, 5)) CHECK(std::isfinite(each));
     CHECK(candidate_values(hpo::CategoricalDistribution{{"x", "y", "z", "w"}}, 2) == Values{0, 1, 2, 3});
     CHECK(candidate_values(hpo::FloatDistribution{0, 1, false, {}}, std::nullopt).empty());
     CHECK(candidate_values(hpo::IntDistribution{std::numeric_limits<std::int32_t>::min(), 1000, false, 1}, std::nullopt).empty());
@@ -158,6 +159,73 @@ TEST_CASE("running trials, refused proposals and enqueued ones count as tried, a
     some[1].state = hpo::TrialState::complete;  // what ran has ended
     const hpo::History later{"study", {}, some, rejections};
     CHECK_FALSE(other.all_tried({.number = 3, .history = later}));
+}
+
+TEST_CASE("what a person fixed has one value, a range that has grown has new points, and another order of asking hides none") {
+    const auto all_of = [](Grid& sampler, const hpo::Space& space, std::vector<hpo::Trial> trials, const hpo::FixedValues& fixed = {}) {
+        std::set<std::string> found;
+        for (;;) {
+            const hpo::History history{"study", {}, trials, {}};
+            const hpo::TrialContext context{.number = std::ssize(trials), .history = history};
+            hpo::Trial trial;
+            try {
+                trial.params = hpo::suggest_params(sampler, space, context, hpo::Seed{1}, fixed);
+            } catch (const hpo::SpaceExhausted&) {
+                return found;
+            }
+            trial.number = context.number;
+            trial.state = hpo::TrialState::complete;
+            CHECK(found.insert(hpo::json_text(trial.params)).second);
+            trials.push_back(std::move(trial));
+            REQUIRE(trials.size() < 100);
+        }
+    };
+    const auto wide = [](hpo::SpaceTrial& trial) {
+        trial.suggest_int("layers", 1, 4);
+        trial.suggest_categorical("kind", {"a", "b", "c"});
+    };
+    const auto turned = [](hpo::SpaceTrial& trial) {
+        trial.suggest_categorical("kind", {"a", "b", "c"});
+        trial.suggest_int("layers", 1, 2);
+    };
+    for (const std::string name : {"layers", "kind"}) {
+        Grid sampler;
+        const hpo::Value value = name == "kind" ? hpo::Value{"b"} : hpo::Value{std::int64_t{2}};
+        CHECK(all_of(sampler, two_by_three, {}, {{name, value}}).size() == (name == "kind" ? 2 : 3));
+        CHECK(all_of(sampler, two_by_three, {}).size() == 6);
+    }
+    Grid sampler;
+    std::vector<hpo::Trial> trials;
+    (void)tried(sampler, two_by_three, trials);
+    CHECK(all_of(sampler, wide, trials).size() == 6);
+    CHECK(all_of(sampler, turned, trials).size() == 6);  // all of them again, and none of them left out
+}
+
+TEST_CASE("a branch that ends before what was expected of it is a configuration like others") {
+    Grid sampler;
+    std::vector<hpo::Trial> trials;
+    const hpo::CategoricalDistribution kinds{{"a", "b"}};
+    const hpo::ParamSet nothing;
+    const hpo::Narrowing everywhere;
+    for (const double kind : {0.0, 1.0}) {
+        hpo::Trial& trial = trials.emplace_back();
+        trial.number = std::ssize(trials) - 1;
+        trial.state = hpo::TrialState::complete;
+        trial.params.set("kind", kinds, kind);
+        if (kind == 0) trial.params.set("x", hpo::IntDistribution{1, 1, false, 1}, 1);
+        // What the study expects of the next trial: x, whatever the kind is.
+        const hpo::History history{"study", {}, trials, {}};
+        const hpo::TrialContext expected{.number = 9, .history = history, .asker = hpo::Asker::expectation};
+        (void)hpo::suggest_params(
+            sampler,
+            [&](hpo::SpaceTrial& next) {
+                next.suggest_categorical("kind", {"a", "b"});
+                next.suggest_int("x", 1, 1);
+            },
+            expected, hpo::Seed{1});
+    }
+    const hpo::History history{"study", {}, trials, {}};
+    CHECK(sampler.all_tried({.number = 2, .history = history, .asker = hpo::Asker::program}));
 }
 
 TEST_CASE("a program that runs already gets a tried value rather than none") {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,8 +64,9 @@ public:
     Cmaes() : Cmaes{Config{}} {}
     explicit Cmaes(Config config) : config_{config} {
         if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
-        if (config.population < 0 || config.population == 1)
-            throw bad_value("population", std::to_string(config.population), "0, or 2 or more");
+        constexpr std::int64_t most = 100'000;
+        if (config.population < 0 || config.population == 1 || config.population > most)
+            throw bad_value("population", std::to_string(config.population), "0, or 2 or more, at most " + std::to_string(most));
         if (!(config.sigma > 0 && config.sigma <= 1)) throw bad_value("sigma", display_text(config.sigma), "above 0, at most 1");
     }
 
@@ -141,7 +143,7 @@ private:
     [[nodiscard]] static std::optional<Observation> observed(const Trial& trial, std::size_t place, Direction direction);
     [[nodiscard]] static Observation observed(const Rejection& rejection, std::size_t place);
     [[nodiscard]] bool fits(const ParamSet& params) const;
-    void narrow_space(const ParamSet& params);
+    [[nodiscard]] bool keeps_ranges(const ParamSet& params);
     void take_in(const Observation& observation, Seed seed);
     void adapt(Seed seed);
 
@@ -154,6 +156,8 @@ private:
     std::int64_t observed_ = 0;
     std::int64_t restarts_ = 0;
     std::size_t flat_ = 0;  ///< generations in a row without a difference
+    std::map<std::string, std::pair<std::shared_ptr<const Distribution>, int>>
+        ranges_;  ///< the latest of each number, and how often it changed
     std::optional<Age> latest_;
 };
 
@@ -186,32 +190,38 @@ inline void Cmaes::start(const TrialContext& trial) {
     observed_ = restarts_ = 0;
     flat_ = 0;
     latest_.reset();
+    ranges_.clear();
     if (dimensions_.empty()) return;
     for (const Dimension& dimension : dimensions_) axes_.emplace_back(*dimension.distribution);
     distribution_.emplace(std::vector<double>(dimensions_.size(), 0.5),
                           CmaDistribution::Options{static_cast<std::size_t>(config_.population), config_.sigma, config_.separable});
 }
 
-/// True if the parameters have each number of the model, with the same distribution.
+/// True if the parameters have each number of the model, whatever its range.
 inline bool Cmaes::fits(const ParamSet& params) const {
     std::size_t expected = 0;
     return std::all_of(dimensions_.begin(), dimensions_.end(), [&](const Dimension& dimension) {
         const Param* const param = params.find(dimension.name, expected++);
-        return param && (param->distribution == dimension.distribution || *param->distribution == *dimension.distribution);
+        return param && (param->distribution == dimension.distribution || compatible(*param->distribution, *dimension.distribution));
     });
 }
 
-/// Leaves out the numbers that the parameters do not have, and takes their distributions.
-inline void Cmaes::narrow_space(const ParamSet& params) {
-    std::vector<Dimension> kept;
-    for (Dimension& dimension : dimensions_) {
-        const Param* const param = params.find(dimension.name);
-        if (param && param->distribution && compatible(*param->distribution, *dimension.distribution)) {
-            dimension.distribution = param->distribution;
-            kept.push_back(std::move(dimension));
-        }
+/// Sees the ranges that a trial has. Returns false if the model must be made anew: a number has another range now, or had another one so
+/// often that it is no number of the model any more.
+inline bool Cmaes::keeps_ranges(const ParamSet& params) {
+    constexpr int most_changes = 3;
+    bool is_kept = true;
+    for (std::size_t i = 0; i < dimensions_.size(); ++i) {
+        const Param* const param = params.find(dimensions_[i].name, i);
+        if (!param) continue;
+        auto& [latest, changes] = ranges_[dimensions_[i].name];
+        if (latest && latest != param->distribution && *latest != *param->distribution) ++changes;
+        latest = param->distribution;
+        is_kept = is_kept && changes <= most_changes;
     }
-    dimensions_ = std::move(kept);
+    if (is_kept) return true;
+    std::erase_if(dimensions_, [&](const Dimension& dimension) { return ranges_[dimension.name].second > most_changes; });
+    return false;
 }
 
 inline void Cmaes::follow(const TrialContext& trial) {
@@ -246,9 +256,18 @@ inline void Cmaes::follow(const TrialContext& trial) {
         bool is_other = is_first || is_late;
         if (!is_late) {
             for (const Observation& each : news) {
-                if (dimensions_.empty() || fits(*each.params)) continue;
-                if (each.number < 0) continue;  // a refused proposal of another branch
-                narrow_space(*each.params);
+                if (each.number < 0) continue;  // a refused proposal may be of another branch
+                const auto lacks = [&](const Dimension& dimension) {
+                    const Param* const param = each.params->find(dimension.name);
+                    return !param || !compatible(*param->distribution, *dimension.distribution);
+                };
+                if (!fits(*each.params)) is_other = std::erase_if(dimensions_, lacks) > 0 || is_other;
+                if (!keeps_ranges(*each.params)) is_other = true;
+            }
+            for (Dimension& dimension : dimensions_) {
+                const auto& latest = ranges_[dimension.name].first;
+                if (!latest || *latest == *dimension.distribution) continue;
+                dimension.distribution = latest;
                 is_other = true;
             }
         }

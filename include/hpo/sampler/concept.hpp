@@ -4,6 +4,8 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/history.hpp"
@@ -27,7 +29,10 @@ struct TrialContext {
     Asker asker = Asker::space;
     Seed seed{};                ///< the study's; suggest_params sets it
     std::int64_t proposal = 0;  ///< proposals for this trial that were refused before, at least; suggest_params sets it
-    bool draws_again = false;   ///< a sampler may refuse what it has begun (SpaceRejection), and is asked again; suggest_params sets it
+    /// Values that a person chose: of the study (`--fix`), and of this trial if it was enqueued. Null: none.
+    const std::vector<std::pair<std::string, Value>>* fixed = nullptr;
+    bool is_enqueued = false;  ///< it runs whatever was tried before
+    bool draws_again = false;  ///< a sampler may refuse what it has begun (SpaceRejection), and is asked again; suggest_params sets it
 };
 
 /// Thrown by a sampler that cannot draw a parameter, if that is no error of the study. A program that asked for it is told so.

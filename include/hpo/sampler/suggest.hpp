@@ -157,7 +157,9 @@ template <Sampler S>
                                    .asker = trial.asker,
                                    .seed = seed,
                                    .proposal = std::int64_t{round} * max_refused_proposals + draw,
-                                   .draws_again = trial.asker == Asker::space};
+                                   .fixed = &fixed,
+                                   .is_enqueued = trial.is_enqueued,
+                                   .draws_again = trial.asker == Asker::space && !trial.is_enqueued};
         detail::SamplerSource<S> source{
             sampler, context, fixed, {.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = round, .draw = draw}};
         SpaceTrial proposal{source, trial.number};
@@ -193,7 +195,7 @@ template <Sampler S>
                                  const std::string& name, const Distribution& distribution, const ParamSet& so_far) {
     using Source = detail::SamplerSource<S>;
     const detail::ProposalSeed proposal{.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = 0, .draw = 0};
-    const TrialContext context{.number = trial.number, .history = trial.history, .asker = trial.asker, .seed = seed};
+    const TrialContext context{.number = trial.number, .history = trial.history, .asker = trial.asker, .seed = seed, .fixed = &fixed};
     if (!joint) joint = Source{sampler, context, fixed, proposal}.joint();
     return Source{sampler, context, fixed, proposal, *joint}.draw(name, distribution, {}, so_far);
 }

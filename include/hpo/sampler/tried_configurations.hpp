@@ -55,21 +55,26 @@ public:
 private:
     struct Node {
         Node* parent = nullptr;
-        std::string param{};           ///< that is asked for here; empty: not known
-        std::vector<double> values{};  ///< of it that are searched
-        std::map<double, std::unique_ptr<Node>> children{};
-        std::size_t ended = 0;     ///< trials that have ended here
-        std::size_t running = 0;   ///< trials that run and have no more parameters yet
-        bool is_excluded = false;  ///< in the trial that is drawn
-        bool is_done = false;      ///< all below was tried
-        bool is_taken = false;     ///< all below was tried, runs or is excluded
+        std::string param{};  ///< that is asked for here; empty: not known
+        std::shared_ptr<const Distribution> distribution{};
+        std::vector<double> values{};                                                ///< of it that are searched
+        std::map<std::pair<std::string, double>, std::unique_ptr<Node>> children{};  ///< by parameter and value
+        std::size_t ended = 0;                                                       ///< trials that have ended here
+        std::size_t running = 0;                                                     ///< trials that run and have no more parameters yet
+        bool is_excluded = false;                                                    ///< in the trial that is drawn
+        bool is_done = false;                                                        ///< all below was tried
+        bool is_taken = false;                                                       ///< all below was tried, runs or is excluded
     };
 
     void follow(const TrialContext& trial);
     void take_in(const ParamSet& params);
     [[nodiscard]] Node& node_of(const ParamSet& params);
-    void expand(Node& node, const std::string& name, const Distribution& distribution);
+    void expand(Node& node, const std::string& name, const std::shared_ptr<const Distribution>& distribution);
     [[nodiscard]] static Node& child(Node& node, double value);
+    [[nodiscard]] static const Node* known_child(const Node& node, double value) {
+        const auto found = node.children.find({node.param, value});
+        return found == node.children.end() ? nullptr : found->second.get();
+    }
     [[nodiscard]] static double key_of(const Node& node, double value);
     static void refresh(Node* node);
     void exclude(Node& node) {
@@ -81,7 +86,8 @@ private:
     CandidateValues candidates_;
     std::unique_ptr<Node> root_;
     HistoryCursor cursor_;
-    std::vector<Node*> running_;  ///< of running trials
+    std::vector<std::pair<std::string, Value>> fixed_;  ///< each of these parameters has one value
+    std::vector<Node*> running_;                        ///< of running trials
     std::vector<Node*> excluded_;
     std::int64_t number_ = -1;  ///< the trial that is drawn
     std::int64_t proposal_ = 0;
@@ -116,7 +122,7 @@ inline std::vector<double> candidate_values(const Distribution& distribution, st
     add_all(*points, [&](std::size_t k) {
         const double share = static_cast<double>(k) / static_cast<double>(*points - 1);
         if (k + 1 == *points) return step ? on_grid(last) : high;
-        const double value = is_log ? low * std::pow(high / low, share) : low + share * (high - low);
+        const double value = is_log ? std::exp(std::log(low) + share * (std::log(high) - std::log(low))) : low * (1 - share) + high * share;
         return step ? on_grid(std::round((value - low) / *step)) : value;
     });
     return values;
@@ -125,7 +131,8 @@ inline std::vector<double> candidate_values(const Distribution& distribution, st
 inline double TriedConfigurations::draw(const Ask& ask) {
     follow(ask.trial);
     Node& node = node_of(ask.fixed);
-    expand(node, ask.name, ask.distribution);
+    const bool is_same = node.distribution && *node.distribution == ask.distribution;
+    expand(node, ask.name, is_same ? node.distribution : std::make_shared<const Distribution>(ask.distribution));
     const auto refuses = [&](double value) { return !ask.within.admits(value); };
     std::vector<double> admitted = node.values;
     std::erase_if(admitted, refuses);
@@ -135,8 +142,8 @@ inline double TriedConfigurations::draw(const Ask& ask) {
     }
     std::vector<double> untried = admitted;
     std::erase_if(untried, [&](double value) {
-        const auto found = node.children.find(value);
-        return found != node.children.end() && found->second->is_taken;
+        const Node* const known = known_child(node, value);
+        return known && known->is_taken;
     });
     if (untried.empty()) {
         if (ask.trial.draws_again) {
@@ -149,13 +156,17 @@ inline double TriedConfigurations::draw(const Ask& ask) {
         if (untried.empty()) return draw_uniform(ask.distribution, ask.within, ask.rng);
     }
     const double value = untried[ask.rng.below(untried.size())];
-    drawn_ = &child(node, value);
+    // What is only expected of a program may never be asked for, so it leaves nothing behind.
+    drawn_ = ask.trial.asker == Asker::expectation ? nullptr : &child(node, value);
     return value;
 }
 
 inline void TriedConfigurations::follow(const TrialContext& trial) {
     const History& history = trial.history;
-    if (!cursor_.goes_on(history)) {
+    static const std::vector<std::pair<std::string, Value>> nothing;
+    const auto& fixed = trial.fixed ? *trial.fixed : nothing;
+    if (!cursor_.goes_on(history) || fixed != fixed_) {
+        fixed_ = fixed;
         cursor_.restart(history);
         root_ = std::make_unique<Node>();
         running_.clear(), excluded_.clear();
@@ -201,16 +212,21 @@ inline void TriedConfigurations::take_in(const ParamSet& params) {
 inline TriedConfigurations::Node& TriedConfigurations::node_of(const ParamSet& params) {
     Node* node = root_.get();
     for (const Param& param : params) {
-        expand(*node, param.name, *param.distribution);
+        expand(*node, param.name, param.distribution);
         node = &child(*node, key_of(*node, param.internal));
     }
     return *node;
 }
 
-inline void TriedConfigurations::expand(Node& node, const std::string& name, const Distribution& distribution) {
-    if (node.param == name) return;
+inline void TriedConfigurations::expand(Node& node, const std::string& name, const std::shared_ptr<const Distribution>& distribution) {
+    if (node.param == name && (node.distribution == distribution || *node.distribution == *distribution)) return;
     node.param = name;
-    node.values = candidates_(distribution);
+    node.distribution = distribution;
+    node.values = candidates_(*distribution);
+    const auto chosen = std::find_if(fixed_.begin(), fixed_.end(), [&](const auto& value) { return value.first == name; });
+    if (chosen != fixed_.end()) {
+        if (const auto internal = to_internal_as_written(*distribution, chosen->second)) node.values = {*internal};
+    }
     refresh(&node);
 }
 
@@ -226,7 +242,7 @@ inline double TriedConfigurations::key_of(const Node& node, double value) {
 }
 
 inline TriedConfigurations::Node& TriedConfigurations::child(Node& node, double value) {
-    auto& found = node.children[value];
+    auto& found = node.children[{node.param, value}];
     if (!found) {
         found = std::make_unique<Node>();
         found->parent = &node;
@@ -238,13 +254,13 @@ inline void TriedConfigurations::refresh(Node* node) {
     for (; node; node = node->parent) {
         bool is_done = node->ended > 0;
         bool is_taken = is_done || node->running > 0;
-        if (!node->param.empty()) {
+        if (!node->children.empty()) {  // else its parameter was only expected, or is asked for now
             const auto all = [&](auto member) {
-                if (node->values.empty()) return !node->children.empty() && (*node->children.begin()->second).*member;
-                return std::all_of(node->values.begin(), node->values.end(), [&](double value) {
-                    const auto found = node->children.find(value);
-                    return found != node->children.end() && (*found->second).*member;
-                });
+                const auto has = [&](double value) {
+                    const Node* const known = known_child(*node, value);
+                    return known && known->*member;
+                };
+                return node->values.empty() ? has(0) : std::all_of(node->values.begin(), node->values.end(), has);
             };
             is_done = all(&Node::is_done);
             is_taken = all(&Node::is_taken);

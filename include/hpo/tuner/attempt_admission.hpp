@@ -40,10 +40,11 @@ inline void copy_effective_batch(const ParamSet& params, const TuneOptions& opti
 
 /// True if a sampler has no configuration left to propose.
 template <Sampler S>
-[[nodiscard]] bool proposes_nothing_more(S& sampler, const History& history, Asker asker = Asker::space) {
+[[nodiscard]] bool proposes_nothing_more(S& sampler, const History& history, const FixedValues& fixed, Asker asker = Asker::space) {
     if constexpr (ExhaustiveSampler<S>) {
         if (!is_exhaustive(sampler) || waits(history)) return false;
-        return sampler.all_tried({.number = static_cast<std::int64_t>(history.trials.size()), .history = history, .asker = asker});
+        return sampler.all_tried(
+            {.number = static_cast<std::int64_t>(history.trials.size()), .history = history, .asker = asker, .fixed = &fixed});
     }
     return false;
 }
@@ -65,8 +66,8 @@ public:
     /// before (fails_again). If one would not, the trial that is begun next gets it. Call it before a trial is begun.
     [[nodiscard]] bool nothing_left() {
         const History history = books_.history();
-        const Asker asker = options_.asks_while_running() ? Asker::program : Asker::space;
-        if ((all_tried_ = proposes_nothing_more(policies_.sampler, history, asker))) return true;
+        all_tried_ = options_.asks_while_running() && proposes_nothing_more(policies_.sampler, history, options_.fixed, Asker::program);
+        if (all_tried_) return true;  // a space that may have changed is asked below
         if (exhausted_ && exhausted_at_ == books_.done()) return true;
         exhausted_.reset();
         const auto number = static_cast<std::int64_t>(history.trials.size());
@@ -108,7 +109,10 @@ public:
         int failing = 0, repeated = 0;  // proposals that would fail as before; in a row, those that were refused before
         for (int round = is_drawn ? ahead->round : first_round;; ++round) {
             const History history = books_.history();
-            const TrialContext context{number, history, options_.asks_while_running() ? Asker::expectation : Asker::space};
+            const TrialContext context{.number = number,
+                                       .history = history,
+                                       .asker = options_.asks_while_running() ? Asker::expectation : Asker::space,
+                                       .is_enqueued = has_own_values};
             ParamSet params;
             ParamSet drawn;  // before the space failed
             const Space space = [&](SpaceTrial& trial) {

@@ -74,7 +74,7 @@ public:
         while (books_.done() < options_.trials) {
             if (options_.stop_requested && options_.stop_requested()) return true;
             if (breaker_.trip()) break;
-            if ((all_tried_ = proposes_nothing_more(policies_.sampler, books_.history()))) break;
+            if ((all_tried_ = proposes_nothing_more(policies_.sampler, books_.history(), options_.fixed))) break;
             if (options_.time_seconds && watch.seconds() >= *options_.time_seconds) break;
             if (const auto number = begin_live({.trials = options_.trials}, books_, options_, observer_)) run_trial(*number, objective);
             else sleep_seconds(0.1);  // other processes run the missing ones
@@ -119,7 +119,7 @@ private:
         const Seed seed{options_.seed};
         books_.begin_attempt(number, Attempt{});
         for (int round = 0;; ++round) {
-            const TrialContext context{.number = number, .history = history, .seed = seed, .proposal = round};
+            const TrialContext context{.number = number, .history = history, .seed = seed, .proposal = round, .fixed = &fixed};
             detail::SamplerSource<S> source{
                 policies_.sampler, context, fixed, {.trial = seed.derive(static_cast<std::uint64_t>(number)), .round = 0, .draw = round}};
             std::exception_ptr listener_error;  // never the trial's failure, even if the objective catches it
