@@ -124,6 +124,12 @@ TEST_CASE("a run ends without a failure when each configuration was tried once, 
     }
     const auto told = tune(workshop, {"run", "s.lua", "--trials", "40", "--sampler", "brute_force", "--json", "--progress", "none"});
     CHECK_THAT(told.out, Contains("\"all_tried\": true") && Contains("\"next_command\": null"));
+    const auto fixed = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"run", "s.lua", "--store", "f.db", "--trials", "40", "--sampler", "grid", "--progress", "none"});
+        return tune(workshop, words);
+    };
+    CHECK_THAT(fixed({"--study", "x", "--fix", "x=1"}).out, Contains(": 3 complete;") && Contains("every configuration was tried"));
+    CHECK_THAT(fixed({"--study", "xy", "--fix", "x=1", "--fix", "y=2"}).out, Contains(": 1 complete;"));
     CHECK_THAT(tune(workshop, {"run", "s.lua", "--trials", "40", "--sampler", "random", "--progress", "none"}).error,
                Contains("the same ones will run several times"));
     workshop.write("f.lua", study("\"quadratic\"", "trial:float(\"x\", 0, 1)"));

@@ -66,8 +66,13 @@ public:
     /// before (fails_again). If one would not, the trial that is begun next gets it. Call it before a trial is begun.
     [[nodiscard]] bool nothing_left() {
         const History history = books_.history();
-        all_tried_ = options_.asks_while_running() && proposes_nothing_more(policies_.sampler, history, options_.fixed, Asker::program);
-        if (all_tried_) return true;  // a space that may have changed is asked below
+        const Asker asker = options_.asks_while_running() ? Asker::program : Asker::space;
+        all_tried_ = proposes_nothing_more(policies_.sampler, history, options_.fixed, asker);
+        if (all_tried_ && asker == Asker::space) {  // the space may have changed since: a proposal that may repeat shows what it has now
+            look_at_space(history);
+            all_tried_ = proposes_nothing_more(policies_.sampler, history, options_.fixed, asker);
+        }
+        if (all_tried_) return true;
         if (exhausted_ && exhausted_at_ == books_.done()) return true;
         exhausted_.reset();
         const auto number = static_cast<std::int64_t>(history.trials.size());
@@ -298,6 +303,14 @@ private:
         if (wanted != policies_.guard.evidence())
             books_.asks_less(policies_.guard.evidence(), wanted, guard::model_family(query.runs_on.trainer, params, plan));
         return wanted;
+    }
+
+    void look_at_space(const History& history) {
+        try {
+            const TrialContext context{.number = static_cast<std::int64_t>(history.trials.size()), .history = history, .is_enqueued = true};
+            (void)suggest_params(policies_.sampler, space_, context, Seed{options_.seed}, options_.fixed);
+        } catch (const Error&) {  // a trial meets it, and tells it
+        }
     }
 
     Policies<S, P, G, R>& policies_;
