@@ -783,7 +783,7 @@ memory = optuna.storages.MEMORY
 study = optuna.create_study(storage=memory, study_name="shared")
 study.enqueue_trial({"x": 0.25})
 objective = lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_float("one", 1, 1)
-study.optimize(objective, n_trials=3, callbacks=[lambda study, trial: study.set_user_attr("seen", trial.number)])
+study.optimize(objective, n_trials=3, callbacks=[lambda study, trial: study.set_user_attr("seen", max(trial.number, study.user_attrs.get("seen", 0)))])
 study.optimize(objective, n_trials=2)
 again = optuna.load_study(study_name="shared", storage=memory)
 print("shared", json.dumps([[trial.state.name, trial.params["x"], trial.value] for trial in again.trials]))
