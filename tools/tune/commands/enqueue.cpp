@@ -18,6 +18,7 @@
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/settings/settings.hpp"
+#include "tune/settings/stored_study.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -39,17 +40,6 @@ struct ToEnqueue {
     std::vector<std::string> notes;
 };
 
-const Study& study_named(const std::vector<Study>& studies, const std::string& place, const std::string& name) {
-    std::vector<std::string> names;
-    for (const Study& study : studies) {
-        if (study.name == name || (name.empty() && studies.size() == 1)) return study;
-        names.push_back(study.name);
-    }
-    if (!name.empty()) throw unknown_name(place, "study", name, names);
-    throw Error{Errc::unknown_name,
-                place + ": holds " + std::to_string(studies.size()) + " studies, name one; known: " + join_names(names)};
-}
-
 /// The latest distribution of each parameter that the trials have.
 std::map<std::string, std::shared_ptr<const Distribution>> distributions_of(const std::vector<Trial>& trials) {
     std::map<std::string, std::shared_ptr<const Distribution>> known;
@@ -57,12 +47,6 @@ std::map<std::string, std::shared_ptr<const Distribution>> distributions_of(cons
         for (const Param& param : trial.params) known[param.name] = param.distribution;
     }
     return known;
-}
-
-/// The value as the study has it. Throws if its parameter, which is known, cannot have it.
-void require_possible(const std::string& name, const Value& value, const Distribution& distribution) {
-    const auto internal = to_internal_as_written(distribution, value);
-    if (!internal) throw bad_value("parameter '" + name + "'", display_text(value), describe(distribution));
 }
 
 ToEnqueue typed(const std::vector<std::string>& assignments, const std::vector<Trial>& trials) {
@@ -74,7 +58,8 @@ ToEnqueue typed(const std::vector<std::string>& assignments, const std::vector<T
             throw Error{Errc::usage, "enqueue: " + name + " is given twice"};
         const auto found = known.find(name);
         if (found != known.end()) {
-            require_possible(name, value, *found->second);
+            if (!to_internal_as_written(*found->second, value))
+                throw bad_value("parameter '" + name + "'", display_text(value), describe(*found->second));
         } else if (!known.empty()) {
             std::vector<std::string> names;
             for (const auto& each : known) names.push_back(each.first);
@@ -125,11 +110,11 @@ int enqueue(const EnqueueOptions& options) {
     if (!std::filesystem::exists(file)) throw Error{Errc::store, place + ": there is no such file"};
     store::Sqlite store{options.store};
     const std::vector<Study> studies = store.studies();
-    const Study study = study_named(studies, place, name);
+    const Study study = study_named(place, studies, name);
     std::vector<Trial> trials;
     store.refresh(study.id, trials);
     const ToEnqueue request = options.from.empty() ? typed(assignments, trials)
-                                                   : taken_from(store, study_named(studies, "--from", options.from), options.best, trials);
+                                                   : taken_from(store, study_named("--from", studies, options.from), options.best, trials);
     Json waiting = Json::array();
     for (const NamedValues& values : request.trials) {
         const Trial trial = store.enqueue(study.id, values);

@@ -33,16 +33,7 @@ Study study_of(const OpenStore& open, const std::string& name) {
     const std::string place = "store '" + open.connection.path() + "'";
     std::vector<Study> studies;
     if (!open.reader.shape().empty) studies = name.empty() ? open.reader.studies() : open.reader.studies(name);
-    if (name.empty() && studies.size() == 1) return studies.front();
-    std::vector<std::string> names;
-    for (const Study& study : studies) {
-        if (study.name == name) return study;
-        names.push_back(study.name);
-    }
-    if (!name.empty()) throw unknown_name(place, "study", name, names);
-    if (studies.empty()) throw Error{Errc::unknown_name, place + ": holds no study"};
-    throw Error{Errc::unknown_name,
-                place + ": holds " + std::to_string(studies.size()) + " studies, name one; known: " + join_names(names)};
+    return study_named(place, studies, name);
 }
 
 std::map<std::int64_t, Time> heartbeats(const OpenStore& open, std::int64_t study_id) {

@@ -79,6 +79,19 @@ std::optional<double> number_of(const Value& option) {
 
 }  // namespace
 
+const Study& study_named(const std::string& place, const std::vector<Study>& studies, const std::string& name) {
+    if (name.empty() && studies.size() == 1) return studies.front();
+    std::vector<std::string> names;
+    for (const Study& study : studies) {
+        if (study.name == name) return study;
+        names.push_back(study.name);
+    }
+    if (!name.empty()) throw unknown_name(place, "study", name, names);
+    if (studies.empty()) throw Error{Errc::unknown_name, place + ": holds no study"};
+    throw Error{Errc::unknown_name,
+                place + ": holds " + std::to_string(studies.size()) + " studies, name one; known: " + join_names(names)};
+}
+
 void require_writable_store(const std::string& file) {
     store::require_openable(file, true);
     const auto refuse = [&](const std::string& what) {

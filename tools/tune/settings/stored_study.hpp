@@ -26,6 +26,9 @@ namespace hpo::tune {
 [[nodiscard]] std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration,
                                                    const store::PatienceOptions& patience);
 
+/// The study of this name, or the only one if the name is empty. Throws unknown_name if there is none. `place` names the store.
+[[nodiscard]] const Study& study_named(const std::string& place, const std::vector<Study>& studies, const std::string& name);
+
 /// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. Nothing is left.
 void require_writable_store(const std::string& file);
 /// Throws Error{store_unavailable} if the disk of a store stays full for as long as `patience` waits. Nothing is made.
