@@ -61,16 +61,17 @@ namespace hpo::analysis::detail {
     for (const Trial& trial : trials) {
         if (const auto had = capacity_had(trial)) latest = had;
     }
-    std::map<const ParamSet*, const Trial*> trial_of;
-    for (const Trial& trial : trials) trial_of.emplace(&trial.params, &trial);
-    std::vector<Example> of_it;
-    for (const Example& example : examples) {
-        const auto trial = trial_of.find(example.params);
-        const auto had = trial == trial_of.end() ? std::nullopt : capacity_had(*trial->second);
-        const bool is_other = latest && had && !ComparedTrials::same_device(*latest, *had);
-        if (!is_other || (example.positive ? *had > *latest : *had < *latest)) of_it.push_back(example);
+    std::map<const ParamSet*, std::int64_t> of_another;  // the capacity of other devices, by the parameters of their trials
+    for (const Trial& trial : trials) {
+        const auto had = capacity_had(trial);
+        if (had && !ComparedTrials::same_device(*latest, *had)) of_another.emplace(&trial.params, *had);
     }
-    return of_it;
+    std::vector<Example> telling{examples.begin(), examples.end()};
+    std::erase_if(telling, [&](const Example& example) {
+        const auto other = of_another.find(example.params);
+        return other != of_another.end() && (example.positive ? other->second < *latest : other->second > *latest);
+    });
+    return telling;
 }
 
 /// The same examples, with every trial that ran out of memory for whatever cause as a positive. Its regions are shown, and no rule refuses
