@@ -142,6 +142,7 @@ private:
     void start(const TrialContext& trial);
     [[nodiscard]] static std::optional<Observation> observed(const Trial& trial, std::size_t place, Direction direction);
     [[nodiscard]] static Observation observed(const Rejection& rejection, std::size_t place);
+    [[nodiscard]] static bool lacks(const ParamSet& params, const Dimension& dimension, std::size_t expected);
     [[nodiscard]] bool fits(const ParamSet& params) const;
     [[nodiscard]] bool keeps_ranges(const ParamSet& params);
     void take_in(const Observation& observation, Seed seed);
@@ -197,17 +198,20 @@ inline void Cmaes::start(const TrialContext& trial) {
                           CmaDistribution::Options{static_cast<std::size_t>(config_.population), config_.sigma, config_.separable});
 }
 
-/// True if the parameters have each number of the model, whatever its range.
-inline bool Cmaes::fits(const ParamSet& params) const {
-    std::size_t expected = 0;
-    return std::all_of(dimensions_.begin(), dimensions_.end(), [&](const Dimension& dimension) {
-        const Param* const param = params.find(dimension.name, expected++);
-        return param && (param->distribution == dimension.distribution || compatible(*param->distribution, *dimension.distribution));
-    });
+/// True if the parameters do not have a number of the model, whatever its range. `expected` is its probable place.
+inline bool Cmaes::lacks(const ParamSet& params, const Dimension& dimension, std::size_t expected) {
+    const Param* const param = params.find(dimension.name, expected);
+    return !param || (param->distribution != dimension.distribution && !compatible(*param->distribution, *dimension.distribution));
 }
 
-/// Sees the ranges that a trial has. Returns false if the model must be made anew: a number has another range now, or had another one so
-/// often that it is no number of the model any more.
+inline bool Cmaes::fits(const ParamSet& params) const {
+    std::size_t expected = 0;
+    return std::none_of(dimensions_.begin(), dimensions_.end(),
+                        [&](const Dimension& dimension) { return lacks(params, dimension, expected++); });
+}
+
+/// Notes the ranges that a trial has. Returns false if a number had another one so often that it is no number of the model any more: it is
+/// left out then.
 inline bool Cmaes::keeps_ranges(const ParamSet& params) {
     constexpr int most_changes = 3;
     bool is_kept = true;
@@ -257,11 +261,9 @@ inline void Cmaes::follow(const TrialContext& trial) {
         if (!is_late) {
             for (const Observation& each : news) {
                 if (each.number < 0) continue;  // a refused proposal may be of another branch
-                const auto lacks = [&](const Dimension& dimension) {
-                    const Param* const param = each.params->find(dimension.name);
-                    return !param || !compatible(*param->distribution, *dimension.distribution);
-                };
-                if (!fits(*each.params)) is_other = std::erase_if(dimensions_, lacks) > 0 || is_other;
+                std::size_t expected = 0;
+                const auto is_lacking = [&](const Dimension& dimension) { return lacks(*each.params, dimension, expected++); };
+                if (std::erase_if(dimensions_, is_lacking) > 0) is_other = true;
                 if (!keeps_ranges(*each.params)) is_other = true;
             }
             for (Dimension& dimension : dimensions_) {

@@ -22,16 +22,18 @@ enum class Asker {
     program,      ///< the program that runs
 };
 
+/// Parameter values that a person has chosen: an enqueued trial, `--fix`.
+using FixedValues = std::vector<std::pair<std::string, Value>>;
+
 /// The trial that a sampler draws for.
 struct TrialContext {
     std::int64_t number = 0;
     const History& history;
     Asker asker = Asker::space;
-    Seed seed{};                ///< the study's; suggest_params sets it
-    std::int64_t proposal = 0;  ///< proposals for this trial that were refused before, at least; suggest_params sets it
-    /// Values that a person chose: of the study (`--fix`), and of this trial if it was enqueued. Null: none.
-    const std::vector<std::pair<std::string, Value>>* fixed = nullptr;
-    bool is_enqueued = false;  ///< it runs whatever was tried before
+    Seed seed{};                         ///< the study's; suggest_params sets it
+    std::int64_t proposal = 0;           ///< proposals for this trial that were refused before, at least; suggest_params sets it
+    const FixedValues* fixed = nullptr;  ///< of the study, and of this trial if it was enqueued; null: none
+    bool is_enqueued = false;            ///< it runs whatever was tried before
     bool draws_again = false;  ///< a sampler may refuse what it has begun (SpaceRejection), and is asked again; suggest_params sets it
 };
 

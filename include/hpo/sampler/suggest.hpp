@@ -18,9 +18,6 @@
 
 namespace hpo {
 
-/// Parameter values that a person has chosen: an enqueued trial, `--fix`.
-using FixedValues = std::vector<std::pair<std::string, Value>>;
-
 /// Thrown for fixed values that no proposal of the space has, alone or together.
 class FixedValueError : public Error {
 public:

@@ -86,8 +86,8 @@ private:
     CandidateValues candidates_;
     std::unique_ptr<Node> root_;
     HistoryCursor cursor_;
-    std::vector<std::pair<std::string, Value>> fixed_;  ///< each of these parameters has one value
-    std::vector<Node*> running_;                        ///< of running trials
+    FixedValues fixed_;           ///< each of these parameters has one value
+    std::vector<Node*> running_;  ///< of running trials
     std::vector<Node*> excluded_;
     std::int64_t number_ = -1;  ///< the trial that is drawn
     std::int64_t proposal_ = 0;
@@ -163,8 +163,8 @@ inline double TriedConfigurations::draw(const Ask& ask) {
 
 inline void TriedConfigurations::follow(const TrialContext& trial) {
     const History& history = trial.history;
-    static const std::vector<std::pair<std::string, Value>> nothing;
-    const auto& fixed = trial.fixed ? *trial.fixed : nothing;
+    static const FixedValues nothing;
+    const FixedValues& fixed = trial.fixed ? *trial.fixed : nothing;
     if (!cursor_.goes_on(history) || fixed != fixed_) {
         fixed_ = fixed;
         cursor_.restart(history);
