@@ -37,13 +37,13 @@ using bench::edge::Estimator;
 /// Tpe that never sees a failed trial.
 class LeavesOutFailures {
 public:
-    [[nodiscard]] double suggest(const hpo::Ask& ask) const {
+    [[nodiscard]] double suggest(const hpo::Ask& ask) {
         const auto trials = others(ask.trial.history);
         const hpo::History history = without(ask.trial.history, trials);
         const hpo::TrialContext context{ask.trial.number, history};
         return tpe_.suggest(hpo::Ask{ask.name, ask.distribution, ask.within, ask.fixed, context, ask.rng});
     }
-    [[nodiscard]] hpo::ParamSet suggest_joint(const hpo::TrialContext& trial, hpo::Rng& rng) const {
+    [[nodiscard]] hpo::ParamSet suggest_joint(const hpo::TrialContext& trial, hpo::Rng& rng) {
         const auto trials = others(trial.history);
         const hpo::History history = without(trial.history, trials);
         return tpe_.suggest_joint({trial.number, history}, rng);
