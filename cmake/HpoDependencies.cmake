@@ -9,6 +9,7 @@ endif()
 
 # Found when present: a library whose package is missing does not exist.
 find_package(Boost 1.74 QUIET)
+find_package(Eigen3 3.4 QUIET NO_MODULE)
 find_package(SQLiteCpp QUIET)
 find_package(range-v3 QUIET)
 find_package(nlohmann_json QUIET)

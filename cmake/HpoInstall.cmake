@@ -7,7 +7,7 @@ install(DIRECTORY python/hpo DESTINATION ${hpo_install_share}/python FILES_MATCH
 install(DIRECTORY scripts/lua/ DESTINATION ${hpo_install_share}/lua FILES_MATCHING PATTERN "*.lua")
 
 # The licences of what the programs carry, as the packages have them that it came from. Without HPO_STATIC other libraries are only named.
-set(hpo_carried sqlitecpp=libsqlitecpp-dev nlohmann-json=nlohmann-json3-dev cli11=libcli11-dev range-v3=librange-v3-dev boost=libboost1.74-dev)
+set(hpo_carried sqlitecpp=libsqlitecpp-dev nlohmann-json=nlohmann-json3-dev cli11=libcli11-dev range-v3=librange-v3-dev boost=libboost1.74-dev eigen=libeigen3-dev)
 if(HPO_STATIC)
   list(APPEND hpo_carried lua=liblua5.4-dev sqlite=libsqlite3-dev utf8proc=libutf8proc-dev zlib=zlib1g-dev libstdc++=libstdc++-12-dev)
 endif()

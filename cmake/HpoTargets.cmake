@@ -7,12 +7,16 @@ add_library(hpo::hpo ALIAS hpo_hpo)
 target_compile_features(hpo_hpo INTERFACE cxx_std_20)
 target_include_directories(hpo_hpo INTERFACE ${hpo_INCLUDE_DIR})
 
-# hpo_library(NAME FOLDERS ... LIBRARIES ...): what is needed of a compiled library, in hpo_NAME_folders and hpo_NAME_libraries. Where a package
-# is missing, the library does not exist, and configuring says so.
+# hpo_library(NAME FOLDERS ... LIBRARIES ... [HEADERS ...]): what is needed of a compiled library, in hpo_NAME_folders, hpo_NAME_libraries and
+# hpo_NAME_headers. HEADERS are packages of headers that it is compiled with, and that who links it does not need. Where a package is missing,
+# the library does not exist, and configuring says so.
 set(hpo_libraries "")
 function(hpo_library name)
-  cmake_parse_arguments(arg "" "" "FOLDERS;LIBRARIES" ${ARGN})
-  foreach(library IN LISTS arg_LIBRARIES)
+  cmake_parse_arguments(arg "" "" "FOLDERS;LIBRARIES;HEADERS" ${ARGN})
+  if(hpo_LIBRARY_DIR)
+    set(arg_HEADERS "")  # it is compiled already
+  endif()
+  foreach(library IN LISTS arg_LIBRARIES arg_HEADERS)
     string(REGEX REPLACE "^hpo::" "" ours ${library})
     if(NOT TARGET ${library} AND NOT ours IN_LIST hpo_libraries)
       message(STATUS "hpo::${name} is off: ${library} was not found")
@@ -22,15 +26,18 @@ function(hpo_library name)
   set(hpo_libraries ${hpo_libraries} ${name} PARENT_SCOPE)
   set(hpo_${name}_folders ${arg_FOLDERS} PARENT_SCOPE)
   set(hpo_${name}_libraries ${arg_LIBRARIES} PARENT_SCOPE)
+  set(hpo_${name}_headers ${arg_HEADERS} PARENT_SCOPE)
 endfunction()
 
 # What a configuration will ask for: the model of the allocator, snapshots, and the guards that learn peaks.
 hpo_library(memory FOLDERS allocator guard LIBRARIES hpo::hpo)
+# Samplers that need more than the standard library.
+hpo_library(search FOLDERS sampler LIBRARIES hpo::hpo HEADERS Eigen3::Eigen)
 # A trainer's side of the border, and the devices that it runs on.
 hpo_library(plugin FOLDERS process device trainer LIBRARIES hpo::hpo hpo_boost nlohmann_json::nlohmann_json)
 # A study that outlives its process: stores, scripts, workers, and policies by name.
 hpo_library(study FOLDERS space registry store script worker
-            LIBRARIES hpo::memory hpo::plugin hpo_sqlite hpo_lua range-v3::range-v3)
+            LIBRARIES hpo::memory hpo::search hpo::plugin hpo_sqlite hpo_lua range-v3::range-v3)
 # Why trials failed.
 hpo_library(analysis FOLDERS analysis LIBRARIES hpo::study)
 # What trainers of texts and tables need that is not LibTorch.

@@ -172,7 +172,7 @@ TEST_CASE("several objectives are refused by name") {
     hpo::Rng rng{1};
     const hpo::History history{"", two, {}, {}};
     CHECK_THROWS_WITH(tpe.suggest_joint({0, history}, rng),
-                      "sampler tpe: got 2 objectives; expected one; known for several: random, qmc, grid, brute_force");
+                      "sampler tpe: got 2 objectives; expected one; known for several: gp, random, qmc, grid, brute_force");
 }
 
 TEST_CASE("options out of range are refused") {

@@ -23,6 +23,7 @@
 #include "hpo/registry/registry.hpp"
 #include "hpo/sampler/brute_force.hpp"
 #include "hpo/sampler/cmaes.hpp"
+#include "hpo/sampler/gp.hpp"
 #include "hpo/sampler/grid.hpp"
 #include "hpo/sampler/qmc.hpp"
 #include "hpo/sampler/random.hpp"
@@ -39,6 +40,7 @@ struct TypeList {};
 using BuiltinSamplers = TypeList<
     sampler::Random,
     sampler::Tpe,
+    sampler::Gp,
     sampler::Cmaes,
     sampler::Qmc,
     sampler::Grid,

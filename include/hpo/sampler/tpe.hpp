@@ -160,7 +160,7 @@ inline TpeParzenEstimator Tpe::Model::estimator(const std::vector<const ParamSet
 inline bool Tpe::has_learned(const TrialContext& trial) {
     if (trial.history.directions.size() > 1) {
         throw Error{Errc::usage, "sampler tpe: got " + std::to_string(trial.history.directions.size()) +
-                                     " objectives; expected one; known for several: random, qmc, grid, brute_force"};
+                                     " objectives; expected one; known for several: gp, random, qmc, grid, brute_force"};
     }
     observations_.follow(trial.history, trial.number);
     return observations_.learned_from() >= config_.startup_trials;

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/sampler/gp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/base/error.hpp"
+#include "hpo/sampler/history_cursor.hpp"
+#include "hpo/sampler/model_axis.hpp"
+#include "hpo/sampler/uniform.hpp"
+#include "hpo/space/inferred_space.hpp"
+#include "sampler/gp/acquisition.hpp"
+#include "sampler/gp/gaussian_process.hpp"
+#include "sampler/gp/mixed_search.hpp"
+#include "sampler/gp/series.hpp"
+
+namespace hpo::sampler {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using gp::Seen;
+
+constexpr std::size_t most_observed = 500;           ///< of one process
+constexpr std::size_t most_fitted = 200;             ///< for its hyperparameters
+constexpr const char* refused_proposals = "memory";  ///< the constraint that they violate
+
+}  // namespace
+
+class Gp::State {
+public:
+    explicit State(Config config) : config_{config} {}
+
+    void follow(const TrialContext& trial);
+    [[nodiscard]] bool has_learned() const { return complete_ >= config_.startup_trials && !dimensions_.empty(); }
+    [[nodiscard]] const std::vector<Dimension>& dimensions() const noexcept { return dimensions_; }
+    [[nodiscard]] std::vector<gp::Range> ranges() const;
+    [[nodiscard]] gp::Range range(std::size_t d, const Distribution& part, const Narrowing& within) const;
+    [[nodiscard]] std::optional<std::size_t> place_of(const std::string& parameter, const Distribution& distribution) const;
+    [[nodiscard]] double to_unit(std::size_t d, double internal) const {
+        const ModelAxis& axis = axes_[d];
+        return axis.choices > 0 ? internal : (axis.to_model(internal) - axis.low) / (axis.high - axis.low);
+    }
+    [[nodiscard]] double to_internal(std::size_t d, double unit) const {
+        const ModelAxis& axis = axes_[d];
+        return axis.choices > 0 ? unit : axis.to_internal(axis.low + unit * (axis.high - axis.low));
+    }
+    /// The value of a part of a parameter's range that is nearest to a coordinate.
+    [[nodiscard]] double inside(std::size_t d, const Distribution& part, double unit) const {
+        return ModelAxis{part}.to_internal(axes_[d].low + unit * (axes_[d].high - axes_[d].low));
+    }
+    [[nodiscard]] VectorXd propose(const TrialContext& trial, const std::vector<gp::Range>& ranges, Rng& rng);
+
+private:
+    void take_in_trial(const History& history, std::size_t place);
+    void take_in_space(const ParamSet& params);
+    void learn_space();
+    [[nodiscard]] VectorXd point_of(const ParamSet& params) const;
+    [[nodiscard]] MatrixXd points_of(const History& history, const std::vector<Seen>& seen) const;
+    [[nodiscard]] MatrixXd pending(const History& history) const;
+    template <class Cost, class Scaled>
+    [[nodiscard]] gp::GaussianProcess process(gp::Series& series, const History& history, const MatrixXd& running, const Cost& cost,
+                                              const Scaled& scaled);
+
+    Config config_;
+    HistoryCursor cursor_;
+    std::vector<Dimension> all_;  ///< parameters that were seen, each with its latest distribution
+    std::vector<char> is_mixed_;  ///< by place in all_: its distributions are not compatible
+    std::size_t space_ = 0;       ///< another one where the space has changed
+    std::vector<Dimension> dimensions_;
+    std::vector<ModelAxis> axes_;
+    std::vector<char> is_choice_;
+    std::int64_t complete_ = 0;
+    std::vector<gp::Series> objectives_;
+    std::vector<gp::Best> front_;
+    std::map<std::string, gp::Series, std::less<>> constraints_;
+    std::set<std::vector<double>> tried_;  ///< configurations that have ended; empty if they may be proposed again
+    std::vector<std::size_t> ended_;       ///< their trials, if they may not
+    std::size_t tried_from_ = 0;           ///< how many of them are in tried_
+};
+
+void Gp::State::follow(const TrialContext& trial) {
+    const History& history = trial.history;
+    const std::size_t objectives = std::max<std::size_t>(1, history.directions.size());
+    if (!cursor_.goes_on(history) || objectives_.size() != objectives) {
+        *this = State{config_};
+        objectives_.resize(objectives);
+        cursor_.restart(history);
+    }
+    const std::size_t before = space_;
+    cursor_.advance(
+        history, trial.number, [&](std::size_t place) { take_in_trial(history, place); },
+        [&](std::size_t place) {
+            const Rejection& rejection = history.rejections[place];
+            const double violation = std::max(rejection.violation, std::numeric_limits<double>::min());
+            if (!std::isnan(violation)) constraints_[refused_proposals].add({rejection.at, place, true, violation});
+        });
+    const std::size_t first_new = space_ == before ? tried_from_ : 0;
+    if (space_ != before) learn_space();
+    if (!config_.repeat) {
+        if (first_new == 0) tried_.clear();
+        for (tried_from_ = first_new; tried_from_ < ended_.size(); ++tried_from_) {
+            const VectorXd point = point_of(history.trials[ended_[tried_from_]].params);
+            tried_.emplace(point.begin(), point.end());
+        }
+    }
+}
+
+void Gp::State::learn_space() {
+    dimensions_.clear(), axes_.clear(), is_choice_.clear();
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        if (is_mixed_[i] != 0 || is_single(*all_[i].distribution)) continue;
+        dimensions_.push_back(all_[i]);
+        axes_.emplace_back(*all_[i].distribution);
+        is_choice_.push_back(axes_.back().choices > 0);
+    }
+}
+
+void Gp::State::take_in_trial(const History& history, std::size_t place) {
+    const Trial& trial = history.trials[place];
+    if (!config_.repeat) ended_.push_back(place);
+    const bool has_values = trial.state == TrialState::complete && trial.values.size() == objectives_.size() &&
+                            std::none_of(trial.values.begin(), trial.values.end(), [](double value) { return std::isnan(value); });
+    if (!has_values && trial.feasible()) return;
+    take_in_space(trial.params);
+    const Seen seen{trial.completed.value_or(Time{}), place, false};
+    for (const auto& [name, value] : trial.constraints) {
+        Seen constraint = seen;
+        constraint.value = value;
+        if (!std::isnan(value)) constraints_[name].add(constraint);
+    }
+    if (!has_values) return;
+    ++complete_;
+    gp::Best best{{}, seen};
+    for (std::size_t m = 0; m < objectives_.size(); ++m) {
+        Seen objective = seen;
+        const bool is_maximised = m < history.directions.size() && history.directions[m] == Direction::maximize;
+        objective.value = is_maximised ? -trial.values[m] : trial.values[m];
+        objectives_[m].add(objective);
+        best.values.push_back(objective.value);
+    }
+    if (!trial.feasible() || std::any_of(front_.begin(), front_.end(), [&](const gp::Best& other) { return other.dominates(best.values); }))
+        return;
+    std::erase_if(front_, [&](const gp::Best& other) { return best.dominates(other.values); });
+    front_.push_back(std::move(best));
+}
+
+void Gp::State::take_in_space(const ParamSet& params) {
+    std::size_t expected = 0;
+    for (const Param& param : params) {
+        std::size_t at = expected;
+        if (at >= all_.size() || all_[at].name != param.name) {
+            for (at = 0; at < all_.size() && all_[at].name != param.name;) ++at;
+        }
+        expected = at + 1;
+        if (at == all_.size()) {
+            all_.push_back({param.name, param.distribution});
+            is_mixed_.push_back(0);
+            ++space_;
+        } else if (all_[at].distribution != param.distribution && *all_[at].distribution != *param.distribution) {
+            if (!compatible(*all_[at].distribution, *param.distribution)) is_mixed_[at] = 1;
+            all_[at].distribution = param.distribution;
+            ++space_;
+        }
+    }
+}
+
+std::optional<std::size_t> Gp::State::place_of(const std::string& parameter, const Distribution& distribution) const {
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+        if (dimensions_[d].name == parameter)
+            return *dimensions_[d].distribution == distribution || compatible(*dimensions_[d].distribution, distribution) ? std::optional{d}
+                                                                                                                          : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+/// The coordinates of a configuration. A parameter that it lacks stands in the middle; a choice that it lacks is none of the choices.
+VectorXd Gp::State::point_of(const ParamSet& params) const {
+    VectorXd point(static_cast<Index>(dimensions_.size()));
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+        const Param* const param = params.find(dimensions_[d].name, d);
+        const double lacking = is_choice_[d] != 0 ? -1 : 0.5;
+        point[static_cast<Index>(d)] =
+            param && compatible(*param->distribution, *dimensions_[d].distribution) ? to_unit(d, param->internal) : lacking;
+    }
+    return point;
+}
+
+MatrixXd Gp::State::points_of(const History& history, const std::vector<Seen>& seen) const {
+    MatrixXd points(static_cast<Index>(seen.size()), static_cast<Index>(dimensions_.size()));
+    for (std::size_t i = 0; i < seen.size(); ++i) points.row(static_cast<Index>(i)) = point_of(seen[i].params(history));
+    return points;
+}
+
+MatrixXd Gp::State::pending(const History& history) const {
+    constexpr std::size_t most = 100;
+    std::vector<VectorXd> points;
+    for (auto place = cursor_.open().rbegin(); place != cursor_.open().rend() && points.size() < most; ++place) {
+        const Trial& trial = history.trials[*place];
+        if (trial.state == TrialState::running && !trial.params.empty()) points.push_back(point_of(trial.params));
+    }
+    MatrixXd rows(static_cast<Index>(points.size()), static_cast<Index>(dimensions_.size()));
+    for (std::size_t i = 0; i < points.size(); ++i) rows.row(static_cast<Index>(i)) = points[i];
+    return rows;
+}
+
+gp::Range Gp::State::range(std::size_t d, const Distribution& part, const Narrowing& within) const {
+    gp::Range range;
+    const ModelAxis axis{part};
+    if (axis.choices > 0) {
+        range.is_choice = true;
+        for (std::size_t i = 0; i < axis.choices; ++i) {
+            if (within.allowed.empty() || within.allowed[i]) range.values.push_back(static_cast<double>(i));
+        }
+        return range;
+    }
+    range.low = to_unit(d, axis.first);
+    range.high = to_unit(d, axis.last);
+    constexpr double most_values = 1000;  // a finer grid is searched as if it were none
+    if (axis.step > 0 && (axis.last - axis.first) / axis.step < most_values) {
+        for (double k = 0; k <= std::round((axis.last - axis.first) / axis.step); ++k)
+            range.values.push_back(to_unit(d, std::min(axis.first + k * axis.step, axis.last)));
+    }
+    return range;
+}
+
+std::vector<gp::Range> Gp::State::ranges() const {
+    std::vector<gp::Range> all;
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) all.push_back(range(d, *dimensions_[d].distribution, {}));
+    return all;
+}
+
+/// What is known of an objective or a constraint. `cost(value)` is least for the observations that count most, `scaled(seen)` gives their
+/// values as the model has them.
+template <class Cost, class Scaled>
+gp::GaussianProcess Gp::State::process(gp::Series& series, const History& history, const MatrixXd& running, const Cost& cost,
+                                       const Scaled& scaled) {
+    const std::size_t count = gp::fitted_count(series.seen.size());
+    if (series.fitted_from != count || series.fitted_space != space_) {
+        const std::vector<Seen> first = gp::chosen(std::span{series.seen}.first(count), most_fitted, cost);
+        series.kernel = gp::fitted_kernel({points_of(history, first), scaled(first)}, is_choice_);
+        if (config_.deterministic) series.kernel.noise = 1e-6;
+        series.fitted_from = count;
+        series.fitted_space = space_;
+    }
+    const std::vector<Seen> seen = gp::chosen(std::span{series.seen}, most_observed, cost);
+    return {{points_of(history, seen), scaled(seen)}, running, series.kernel, is_choice_};
+}
+
+VectorXd Gp::State::propose(const TrialContext& trial, const std::vector<gp::Range>& ranges, Rng& rng) {
+    const History& history = trial.history;
+    const MatrixXd running = pending(history);
+    std::vector<gp::GaussianProcess> objectives;
+    std::vector<std::vector<double>> front(front_.size());
+    std::vector<double> reference;
+    const auto as_it_is = [](double value) { return value; };
+    for (std::size_t m = 0; m < objectives_.size() && !front_.empty(); ++m) {
+        objectives.push_back(process(objectives_[m], history, running, as_it_is, [&](const auto& seen) {
+            return gp::Standard{seen, config_.power_transform}(seen);
+        }));
+        const gp::Standard standard{gp::chosen(std::span{objectives_[m].seen}, most_observed, as_it_is), config_.power_transform};
+        for (std::size_t i = 0; i < front_.size(); ++i) front[i].push_back(standard(front_[i].values[m]));
+        reference.push_back(std::max(1.1 * standard.worst(), 0.9 * standard.worst()));
+    }
+    for (Index i = 0; i < running.rows() && !objectives.empty(); ++i) {  // what runs is believed to end as predicted
+        std::vector<double>& expected = front.emplace_back();
+        for (const gp::GaussianProcess& objective : objectives) expected.push_back(objective.at(running.row(i)).mean);
+    }
+    std::vector<gp::Acquisition::Constraint> constraints;
+    for (auto& [name, series] : constraints_) {
+        double threshold = 0;
+        const auto scaled = [&](const std::vector<Seen>& seen) {
+            const std::vector<Seen> near = gp::pressed(seen);
+            const gp::Standard standard{near, false};
+            threshold = standard.zero();
+            return standard(near);
+        };
+        auto known = process(
+            series, history, running, [](double value) { return std::fabs(value); }, scaled);
+        constraints.push_back({std::move(known), threshold});
+    }
+    constexpr std::size_t most_best = 20;
+    MatrixXd best(static_cast<Index>(std::min(front_.size(), most_best)), static_cast<Index>(dimensions_.size()));
+    for (Index i = 0; i < best.rows(); ++i)
+        best.row(i) = point_of(front_[front_.size() - 1 - static_cast<std::size_t>(i)].seen.params(history));
+    const gp::Acquisition acquisition{
+        std::move(objectives), reference.empty() ? std::vector<gp::FreeCell>{} : gp::free_cells(front, reference), std::move(constraints)};
+    const auto is_tried = [&](const VectorXd& point) { return tried_.contains({point.begin(), point.end()}); };
+    const std::size_t observed = objectives_.front().seen.size();
+    const std::size_t candidates = observed <= 200 ? 1536 : 768;
+    return gp::most_promising(acquisition, ranges, best, candidates, is_tried, rng);
+}
+
+Gp::Gp(Config config) : state_{std::make_unique<State>(config)} {
+    if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
+}
+Gp::Gp(const Gp& other) : state_{std::make_unique<State>(*other.state_)} {}
+Gp& Gp::operator=(const Gp& other) { return *this = Gp{other}; }
+Gp::Gp(Gp&&) noexcept = default;
+Gp& Gp::operator=(Gp&&) noexcept = default;
+Gp::~Gp() = default;
+
+ParamSet Gp::suggest_joint(const TrialContext& trial, Rng& rng) {
+    state_->follow(trial);
+    ParamSet drawn;
+    if (!state_->has_learned()) return drawn;
+    const VectorXd point = state_->propose(trial, state_->ranges(), rng);
+    const std::vector<Dimension>& space = state_->dimensions();
+    drawn.reserve(space.size());
+    for (std::size_t d = 0; d < space.size(); ++d)
+        drawn.append({space[d].name, space[d].distribution, state_->to_internal(d, point[static_cast<Index>(d)])});
+    return drawn;
+}
+
+double Gp::suggest(const Ask& ask) {
+    state_->follow(ask.trial);
+    const auto part = narrowed(ask.distribution, ask.within);
+    const auto place = state_->place_of(ask.name, ask.distribution);
+    if (!state_->has_learned() || !place || is_single(*part)) return draw_uniform(ask.distribution, ask.within, ask.rng);
+    std::vector<gp::Range> ranges = state_->ranges();
+    for (const Param& param : ask.fixed) {
+        const auto known = state_->place_of(param.name, *param.distribution);
+        if (known) ranges[*known].values = {state_->to_unit(*known, param.internal)};
+    }
+    ranges[*place] = state_->range(*place, *part, ask.within);
+    const double unit = state_->propose(ask.trial, ranges, ask.rng)[static_cast<Index>(*place)];
+    return ranges[*place].is_choice ? unit : state_->inside(*place, *part, unit);
+}
+
+}  // namespace hpo::sampler
