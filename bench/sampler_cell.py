@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Runs one sampler of one tool on one problem of sampler_problems.py, in a process of its own. sampler_comparison.py starts it.
+
+  sampler_cell.py TOOL SAMPLER PROBLEM SEED TRIALS DRIVER     prints the best values and the seconds as JSON
+
+TOOL is hpo, optuna or rustuna. SAMPLER may have options, as in TPESampler:multivariate=False,n_startup_trials=5. The sampler `default` is the
+one that create_study takes by itself. The seconds are processor time of suggestions: ask and all questions, without tell and without the value.
+Before it counts, a tool in Python runs a short study, because it loads some modules at its first suggestions only.
+"""
+
+import ast
+import contextlib
+import importlib
+import json
+import subprocess
+import sys
+import time
+import warnings
+
+import sampler_problems
+
+CHECKPOINTS = (25, 50, 100, 200)
+
+
+class Driver:
+    """One of hpo's samplers in the program sampler_driver."""
+
+    def __init__(self, program, sampler, parameters, seed):
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.process = subprocess.Popen([program, sampler, str(seed)], text=True, **pipes)
+        self.kinds = {parameter.name: parameter.kind for parameter in parameters}
+        self.send("\n".join(["1", *(parameter.line() for parameter in parameters), ""]))
+
+    def send(self, text):
+        with contextlib.suppress(BrokenPipeError):  # then ask says why
+            self.process.stdin.write(text + "\n")
+            self.process.stdin.flush()
+
+    def ask(self):
+        line = self.process.stdout.readline()
+        if not line.endswith("\n"):
+            raise RuntimeError(self.process.stderr.read().strip() or f"sampler_driver ended with status {self.process.wait()}")
+        pairs = [word.split("=") for word in line.split()]
+        return {name: float(value) if self.kinds[name] == "float" else int(value) for name, value in pairs}
+
+    def tell(self, value):
+        self.send(repr(value))
+
+    def seconds(self):
+        """All seconds and the mean of the last ten suggestions."""
+        end = self.process.communicate()[0].split("\n")[-2].split()
+        return float(end[2]), float(end[4])
+
+
+class Study:
+    """A sampler of a tool with Optuna's interface."""
+
+    def __init__(self, tool, sampler, parameters, seed):
+        self.study = tool.create_study(sampler=make_sampler(tool, sampler, seed))
+        self.parameters = parameters
+        self.each = []
+
+    def ask(self):
+        begin = time.process_time()
+        self.trial = self.study.ask()
+        values = {}
+        for parameter in self.parameters:
+            if parameter.only_if is None or values.get(parameter.only_if[0]) == parameter.only_if[1]:
+                values[parameter.name] = self.suggest(parameter)
+        self.each.append(time.process_time() - begin)
+        return values
+
+    def suggest(self, parameter):
+        if parameter.kind == "categorical":
+            return self.trial.suggest_categorical(parameter.name, list(range(parameter.high + 1)))
+        suggest = self.trial.suggest_float if parameter.kind == "float" else self.trial.suggest_int
+        return suggest(parameter.name, parameter.low, parameter.high, log=parameter.log)
+
+    def tell(self, value):
+        self.study.tell(self.trial.number, value)
+
+    def seconds(self):
+        """All seconds and the mean of the last ten suggestions."""
+        last = self.each[-10:]
+        return sum(self.each), sum(last) / len(last)
+
+
+def plain_name(sampler):
+    """The name of a sampler that tools have in common: tpe for TPESampler and for tpe:n_startup_trials=5."""
+    return sampler.split(":")[0].lower().removesuffix("sampler")
+
+
+def make_sampler(tool, sampler, seed):
+    known = {plain_name(name): kind for name, kind in vars(tool.samplers).items() if name.endswith("Sampler")}
+    known["default"] = type(tool.create_study().sampler)
+    name = plain_name(sampler)
+    if name not in known:
+        raise ValueError(f"{tool.__name__}: unknown sampler '{sampler}'; known: {', '.join(sorted(known))}")
+    options = [option.split("=", 1) for option in sampler.partition(":")[2].split(",") if option]
+    return known[name](seed=seed, **{option: ast.literal_eval(value) for option, value in options})
+
+
+def make(tool, sampler, parameters, seed, driver):
+    if tool == "hpo":
+        return Driver(driver, sampler, parameters, seed)
+    warnings.simplefilter("ignore")
+    module = importlib.import_module(tool)
+    if tool == "optuna":
+        module.logging.set_verbosity(module.logging.ERROR)
+    short = Study(module, sampler, [sampler_problems.real(name, 0, 1) for name in ("x", "y")], seed)
+    for _ in range(12):
+        short.tell(sum(short.ask().values()))
+    return Study(module, sampler, parameters, seed)
+
+
+def main():
+    tool, sampler, name, seed, trials, driver = sys.argv[1:]
+    problem = sampler_problems.catalogue()[name].make(int(seed))
+    study = make(tool, sampler, problem.parameters, int(seed), driver)
+    best = float("inf")
+    at = {}
+    for number in range(1, int(trials) + 1):
+        value = problem.value(study.ask())
+        study.tell(value)
+        best = min(best, value)
+        if number in CHECKPOINTS:
+            at[number] = best
+    seconds, last = study.seconds()
+    print(json.dumps({"best": at, "seconds": seconds, "last": last}))
+
+
+if __name__ == "__main__":
+    main()
