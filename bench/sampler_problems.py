@@ -113,7 +113,7 @@ def hartmann(x):
 
 
 def mixed(values):
-    """The settings of a small network: its least value is 0, at lr 1e-3, 4 layers, width 2^7.5, optimizer 0, dropout 0.2."""
+    """The settings of a small network: it is least, about 0, at lr 1e-3, 4 layers, width 2^7.5, optimizer 0, dropout 0.2."""
     return (
         (math.log10(values["lr"]) + 3) ** 2
         + 0.05 * (values["layers"] - 4) ** 2
@@ -133,7 +133,7 @@ MIXED = [
 
 
 def models(values):
-    """A choice of three models, each with its own settings. The best of the third is 0, those of the others are 0.2 and 0.4 or more."""
+    """A choice of three models, each with its own settings. Their best values are 0.4, 0.2 and 0."""
     if values["model"] == 0:
         return 0.4 + 0.05 * (math.log10(values["l2"]) + 2) ** 2
     if values["model"] == 1:

@@ -135,7 +135,7 @@ def show_tests(results, checkpoints):
             for word, side in (("better", -1), ("worse", 1)):
                 named = [problem for problem, p in corrected.items() if p < 0.01 and sides[problem] == side]
                 print(f"  significantly {word} (p < 0.01): {', '.join(named) or 'none'}")
-    print()
+            print()
 
 
 def mean_rank(results, tools, problems, checkpoint):
@@ -191,6 +191,12 @@ def show_times(results):
         print_table(["long studies", "tool", "seed", "processor time, s", "mean of the last ten, ms"], rows)
 
 
+def show_failures(results):
+    counts = collections.Counter((cell.tool, cell.error) for cells in results.by_key.values() for cell in cells if cell.error)
+    if counts:
+        print_table(["failed", "cells", "because of"], [[tool, f"{count}", error] for (tool, error), count in sorted(counts.items())])
+
+
 def show(cells, defaults, checkpoints):
     """Prints all tables."""
     results = Results(cells)
@@ -198,3 +204,4 @@ def show(cells, defaults, checkpoints):
     show_tests(results, checkpoints)
     show_ranks(results, defaults)
     show_times(results)
+    show_failures(results)
