@@ -182,6 +182,34 @@ TEST_CASE("what tpe keeps of a study gives the densities that are computed from 
     }
 }
 
+TEST_CASE("of a long study a sample of the older observations is kept, the same whenever it is looked at") {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        RandomStudy study{seed};
+        constexpr std::size_t most = 100;
+        TpeObservations grown{0.1, 1, most};
+        double difference = 0, spread = 0;
+        for (int i = 0; i < 700; ++i) {
+            study.go_on();
+            const hpo::History history = study.history();
+            grown.follow(history, no_trial);
+            if (i < 200 || i % 50 != 0) continue;
+            TpeObservations fresh{0.1, 1, most}, all{0.1, 1};
+            fresh.follow(history, no_trial);
+            all.follow(history, no_trial);
+            REQUIRE(grown.good(history) == all.good(history));
+            const Question question{all.space(), study.rng()};
+            const auto density = [&](TpeObservations& of) { return of.log_density_of_others(question.names, question.points); };
+            const std::vector<double> found = density(grown), again = density(fresh), whole = density(all);
+            for (std::size_t k = 0; k < points_at_once; ++k) {
+                REQUIRE(found[k] == Approx(again[k]).margin(1e-9));
+                difference += std::fabs(found[k] - whole[k]);
+                spread += std::fabs(whole[k] - whole[(k + 1) % points_at_once]);
+            }
+        }
+        CHECK(difference < 0.25 * spread);
+    }
+}
+
 TEST_CASE("another study, or one that has changed, is looked at from its beginning") {
     RandomStudy first{3};
     RandomStudy second{4};

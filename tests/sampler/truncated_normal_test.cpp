@@ -34,6 +34,17 @@ TEST_CASE("the log of an interval's mass is exact in both tails") {
     CHECK(log_normal_mass(8, 8.5) == Approx(-35.028792508579748).epsilon(1e-13));
 }
 
+TEST_CASE("quantiles of the normal distribution are right to the last digits") {
+    const auto exact = [](double value) { return Approx(value).epsilon(1e-14); };
+    CHECK(normal_quantile(1e-300) == exact(-37.0470962993612));
+    CHECK(normal_quantile(1e-10) == exact(-6.361340902404056));
+    CHECK(normal_quantile(0.025) == exact(-1.9599639845400538));
+    CHECK(normal_quantile(0.3) == exact(-0.5244005127080407));
+    CHECK(normal_quantile(0.5) == 0);
+    CHECK(normal_quantile(0.9) == exact(1.2815515655446008));
+    CHECK(normal_quantile(0.999) == exact(3.090232306167813));
+}
+
 TEST_CASE("quantiles of a truncated normal are right in its middle and in its tails") {
     CHECK(truncated_normal_quantile(0.5, -1, 1) == Approx(0).margin(1e-9));
     CHECK(truncated_normal_quantile(0.25, -1, 2) == Approx(-0.34964142929247).epsilon(1e-8));

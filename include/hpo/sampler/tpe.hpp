@@ -28,8 +28,9 @@ namespace hpo::sampler {
 /// trials repel. A failed trial is ignored unless a constraint says that it was infeasible. One model covers all branches of a conditional
 /// space: an observation without a parameter has the prior there. One objective only.
 ///
-/// What it has computed of a history it keeps for the next draw (TpeObservations). A draw then costs O(ei_candidates * observations *
-/// parameters) multiplications. Thread safety: none. A copy is independent.
+/// What it has computed of a history it keeps for the next draw (TpeObservations). A draw then costs O(ei_candidates * kernels *
+/// parameters) multiplications. Beyond `kernels` observations a sample of the older ones stands for all of them. Thread safety: none. A
+/// copy is independent.
 class Tpe {
 public:
     static constexpr std::string_view name = "tpe";
@@ -40,12 +41,14 @@ public:
         std::int64_t ei_candidates = 24;
         double gamma = 0.1;
         double prior_weight = 1;
+        std::int64_t kernels = 400;
     };
     static constexpr void fields(auto field) {
         field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
         field("ei_candidates", &Config::ei_candidates, "candidates that are compared for one draw");
         field("gamma", &Config::gamma, "share of trials that count as good (at most 25 trials)");
         field("prior_weight", &Config::prior_weight, "weight of the uniform-like prior beside one trial");
+        field("kernels", &Config::kernels, "trials that are not good and have a kernel, about; 0: all");
     }
 
     Tpe() : Tpe{Config{}} {}
@@ -79,9 +82,12 @@ private:
 
 static_assert(JointSampler<Tpe> && Configurable<Tpe>);
 
-inline Tpe::Tpe(Config config) : config_{config}, observations_{config.gamma, config.prior_weight} {
+inline Tpe::Tpe(Config config)
+    : config_{config},
+      observations_{config.gamma, config.prior_weight, static_cast<std::size_t>(std::max<std::int64_t>(0, config.kernels))} {
     if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
     if (config.ei_candidates < 1) throw bad_value("ei_candidates", std::to_string(config.ei_candidates), "1 or more");
+    if (config.kernels < 0 || config.kernels == 1) throw bad_value("kernels", std::to_string(config.kernels), "0, or 2 or more");
     if (!(config.gamma > 0 && config.gamma <= 1)) throw bad_value("gamma", display_text(config.gamma), "above 0, at most 1");
     if (!(config.prior_weight > 0) || !std::isfinite(config.prior_weight)) {
         throw bad_value("prior_weight", display_text(config.prior_weight), "above 0");

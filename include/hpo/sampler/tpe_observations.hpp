@@ -48,12 +48,19 @@ namespace tpe_detail {
 /// A call continues where the last one ended. It looks at trials that are new and at those that had not ended. If the history is no
 /// continuation of the last one, everything is computed from its beginning. So the answers are always those of the whole history.
 /// The rules of the split are tpe_split's, those of the density TpeParzenEstimator's. Thread safety: none. A copy is independent.
+///
+/// If `most_kernels` is not 0, about so many of the others have a kernel, and as many refused proposals: half of them are the latest ones,
+/// half a sample of the older ones, which then weigh as much as all older ones. So a draw costs no more in a long study. Which ones they
+/// are follows from their numbers.
 class TpeObservations {
 public:
-    TpeObservations(double gamma, double prior_weight) : gamma_{gamma}, prior_weight_{prior_weight} { reset(); }
+    TpeObservations(double gamma, double prior_weight, std::size_t most_kernels = 0)
+        : gamma_{gamma}, prior_weight_{prior_weight}, most_kernels_{most_kernels} {
+        reset();
+    }
 
     /// Takes in what is new. `number` is the trial that is drawn for, which is not observed. O(new * parameters * n) comparisons and moves,
-    /// and n logarithms, for n observations.
+    /// and n logarithms, for n observations that have a kernel.
     void follow(const History& history, std::int64_t number);
 
     /// Trials that are complete or pruned.
@@ -89,6 +96,22 @@ private:
             if (rank < other.rank) return true;
             return !(other.rank < rank) && age < other.age;
         }
+    };
+    /// Which of a series of observations have a kernel, besides the best: those from `first` on, and a sample of those before.
+    struct Kept {
+        std::size_t first = 0;
+        std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  ///< the greatest hash of a number in the sample
+
+        Kept() = default;
+        /// Of `count` observations, of which about `wanted` are kept. It changes with every 64th, so that seldom a sample is taken.
+        Kept(std::size_t count, std::size_t wanted) {
+            constexpr std::size_t stride = 64;
+            if (wanted == 0 || count < wanted + stride) return;
+            first = (count - wanted / 2) / stride * stride;
+            most = static_cast<std::uint64_t>(std::ldexp(static_cast<double>(wanted / 2) / static_cast<double>(first), 64));
+        }
+        [[nodiscard]] bool holds(std::size_t number) const { return number >= first || Seed{}.derive(number).value <= most; }
+        friend bool operator==(const Kept&, const Kept&) = default;
     };
     struct Axis {
         std::shared_ptr<const Distribution> distribution;
@@ -139,17 +162,26 @@ private:
     void set_value(Axis& axis, std::size_t row, double value);
     void rank_best(std::size_t row);
     void forget(std::size_t row);
+    [[nodiscard]] bool is_kept(std::size_t row) const;
+    [[nodiscard]] bool is_older(std::size_t row) const;
+    [[nodiscard]] bool may_drop(std::size_t row) const;
+    void drop(std::size_t row);
+    void thin_out(const History& history);
     void split();
     TpeGrowingKernels& kernels_of(Axis& axis);
     [[nodiscard]] static bool is_modelled(const Axis& axis) { return !axis.is_mixed && axis.observed > 0; }
 
     double gamma_;
     double prior_weight_;
+    std::size_t most_kernels_;
     std::string study_;
     std::vector<Direction> directions_;
-    std::vector<std::uint32_t> row_of_trial_;  ///< 0: it has none
-    std::vector<std::size_t> open_;            ///< trials that had not ended
-    std::vector<std::uint32_t> row_of_rejection_;
+    std::vector<std::uint32_t> row_of_trial_;      ///< 0: it has none
+    std::vector<std::size_t> open_;                ///< trials that had not ended
+    std::vector<std::uint32_t> row_of_rejection_;  ///< 0: it has no kernel
+    std::vector<std::size_t> trial_after_rejection_;
+    Kept kept_trials_, kept_rejections_;
+    std::size_t older_dropped_ = 0;  ///< observations that have no row
     std::optional<std::pair<std::size_t, Mark>> first_ended_, last_ended_;
     std::optional<Time> last_rejection_;
     std::size_t last_rejection_place_ = 0;  ///< Age::trial
@@ -179,6 +211,7 @@ inline void TpeObservations::reset() {
     learned_from_ = 0, finished_ = 0;
     rows_.assign(1, Row{});
     free_rows_.clear(), by_age_.clear(), best_.clear(), axes_.clear();
+    trial_after_rejection_.clear(), kept_trials_ = {}, kept_rejections_ = {}, older_dropped_ = 0;
     is_changed_ = true;
 }
 
@@ -205,6 +238,7 @@ inline void TpeObservations::follow(const History& history, std::int64_t number)
         start();
         take_in_all(history, number);
     }
+    thin_out(history);
     split();
 }
 
@@ -273,6 +307,7 @@ inline void TpeObservations::take_in(const History& history, std::size_t place) 
     ++finished_;
     rows_[row].rank = tpe_rank(trial, directions_.empty() ? Direction::minimize : directions_[0]);
     rank_best(row);
+    if (row_of_trial_[place] != 0 && may_drop(row)) drop(row);  // it ran for long
 }
 
 /// True if a rejection stands on the wrong side of a trial that was no observation when the rejection was taken in.
@@ -280,13 +315,14 @@ inline bool TpeObservations::is_out_of_order(const History& history, std::size_t
     const std::optional<Time>& started = history.trials[place].started;
     const auto began_later = [&](std::size_t rejection) { return started && *started > history.rejections[rejection].at; };
     for (const std::size_t rejection : at_end_) {
-        std::size_t& before = rows_[row_of_rejection_[rejection]].age.trial;
+        std::size_t& before = trial_after_rejection_[rejection];
         if (before > place) break;
         if (!began_later(rejection)) return true;
         before = place;
+        if (row_of_rejection_[rejection] != 0) rows_[row_of_rejection_[rejection]].age.trial = place;
     }
-    std::erase_if(at_end_, [&](std::size_t rejection) { return rows_[row_of_rejection_[rejection]].age.trial == place; });
-    for (std::size_t i = row_of_rejection_.size(); i > 0 && rows_[row_of_rejection_[i - 1]].age.trial > place; --i) {
+    std::erase_if(at_end_, [&](std::size_t rejection) { return trial_after_rejection_[rejection] == place; });
+    for (std::size_t i = row_of_rejection_.size(); i > 0 && trial_after_rejection_[i - 1] > place; --i) {
         if (began_later(i - 1)) return true;
     }
     return false;
@@ -303,6 +339,7 @@ inline void TpeObservations::take_in_rejection(const History& history, std::size
     last_rejection_place_ = before;
     const std::size_t row = new_row({before, place + 1});
     row_of_rejection_.push_back(static_cast<std::uint32_t>(row));
+    trial_after_rejection_.push_back(before);
     if (before == history.trials.size()) at_end_.push_back(place);
     last_rejection_ = rejection.at;
     rows_[row].rank = tpe_rank(rejection);
@@ -323,8 +360,8 @@ inline void TpeObservations::take_in_axes(const History& history, std::size_t pl
                                                   .values = std::vector<double>(rows_.size(), lacking)})
                         .first;
             for (std::size_t i = 0; i < row_of_rejection_.size(); ++i) {
-                if (const Param* refused = history.rejections[i].params.find(param.name))
-                    found->second.values[row_of_rejection_[i]] = refused->internal;
+                const Param* const refused = row_of_rejection_[i] != 0 ? history.rejections[i].params.find(param.name) : nullptr;
+                if (refused) found->second.values[row_of_rejection_[i]] = refused->internal;
             }
             is_changed_ = true;
         }
@@ -366,7 +403,11 @@ inline void TpeObservations::rank_best(std::size_t row) {
     const auto is_better = [&](std::uint32_t a, std::uint32_t b) { return rows_[a].is_better(rows_[b]); };
     const auto id = static_cast<std::uint32_t>(row);
     best_.insert(std::upper_bound(best_.begin(), best_.end(), id, is_better), id);
-    if (best_.size() > tpe_most_good) best_.pop_back();
+    if (best_.size() > tpe_most_good) {
+        const std::uint32_t last = best_.back();
+        best_.pop_back();
+        if (!is_kept(last)) drop(last);
+    }
     is_changed_ = true;
 }
 
@@ -376,13 +417,54 @@ inline void TpeObservations::forget(std::size_t row) {
         if (axis.has_changed || axis.first.first == rows_[row].age.trial) must_start_anew_ = true;  // perhaps by this trial
     }
     const std::size_t place = rows_[row].age.trial;
-    for (std::size_t i = row_of_rejection_.size(); i > 0 && rows_[row_of_rejection_[i - 1]].age.trial >= place; --i) {
-        if (rows_[row_of_rejection_[i - 1]].age.trial == place) must_start_anew_ = true;  // its place was before this trial
+    for (std::size_t i = row_of_rejection_.size(); i > 0 && trial_after_rejection_[i - 1] >= place; --i) {
+        if (trial_after_rejection_[i - 1] == place) must_start_anew_ = true;  // its place was before this trial
     }
     std::erase(by_age_, static_cast<std::uint32_t>(row));
     set_values(row, nullptr);
     free_rows_.push_back(static_cast<std::uint32_t>(row));
     is_changed_ = true;
+}
+
+inline bool TpeObservations::is_older(std::size_t row) const {
+    const Age& age = rows_[row].age;
+    return age.rejection == no_rejection ? age.trial < kept_trials_.first : age.rejection - 1 < kept_rejections_.first;
+}
+
+inline bool TpeObservations::is_kept(std::size_t row) const {
+    const Age& age = rows_[row].age;
+    return age.rejection == no_rejection ? kept_trials_.holds(age.trial) : kept_rejections_.holds(age.rejection - 1);
+}
+
+inline bool TpeObservations::may_drop(std::size_t row) const {
+    return rows_[row].rank.kind != TpeRank::Kind::running && !is_kept(row) &&
+           std::find(best_.begin(), best_.end(), static_cast<std::uint32_t>(row)) == best_.end();
+}
+
+/// Takes the row of an observation away. It still counts as one that was observed.
+inline void TpeObservations::drop(std::size_t row) {
+    const Age age = rows_[row].age;
+    (age.rejection == no_rejection ? row_of_trial_[age.trial] : row_of_rejection_[age.rejection - 1]) = 0;
+    std::erase(by_age_, static_cast<std::uint32_t>(row));
+    for (auto& [name, axis] : axes_) {
+        axis.values[row] = lacking;
+        if (axis.kernels) axis.kernels->set(row, lacking);
+    }
+    free_rows_.push_back(static_cast<std::uint32_t>(row));
+    ++older_dropped_;
+    is_changed_ = true;
+}
+
+/// Drops the rows of observations that are not kept, except of the best.
+inline void TpeObservations::thin_out(const History& history) {
+    const Kept trials{history.trials.size(), most_kernels_};
+    const Kept rejections{history.rejections.size(), most_kernels_};
+    if (trials == kept_trials_ && rejections == kept_rejections_) return;
+    kept_trials_ = trials;
+    kept_rejections_ = rejections;
+    for (const std::uint32_t row : std::vector<std::uint32_t>{by_age_}) {
+        if (may_drop(row)) drop(row);
+    }
 }
 
 inline void TpeObservations::split() {
@@ -396,14 +478,25 @@ inline void TpeObservations::split() {
     counts_[0] = 0;
     constexpr std::size_t block = TpeGrowingKernels::block;
     log_weights_.assign((rows_.size() + block - 1) / block * block, -std::numeric_limits<double>::infinity());
-    const auto n = static_cast<std::size_t>(std::count(counts_.begin(), counts_.end(), 1));
-    std::size_t i = 0;
+    std::size_t older = 0, later = 0;
+    for (const std::uint32_t row : by_age_) {
+        if (counts_[row] != 0) ++(is_older(row) ? older : later);
+    }
+    // Each of the older ones stands for `share` that were observed, and is as old as their middle.
+    const std::size_t all_older = older + older_dropped_;
+    const double share = older > 0 ? static_cast<double>(all_older) / static_cast<double>(older) : 1;
+    const std::size_t n = all_older + later;
+    std::size_t i = 0, nth_older = 0, nth_later = 0;
     age_.assign(rows_.size(), 0);
     for (const std::uint32_t row : by_age_) {
         if (counts_[row] == 0) continue;
-        age_[row] = static_cast<std::uint32_t>(i);
-        log_weights_[row] = tpe_log_weight(i, n);
-        ++i;
+        age_[row] = static_cast<std::uint32_t>(i++);
+        if (is_older(row)) {
+            const auto middle = static_cast<std::size_t>((static_cast<double>(nth_older++) + 0.5) * share);
+            log_weights_[row] = tpe_log_weight(middle, n) + std::log(share);
+        } else {
+            log_weights_[row] = tpe_log_weight(all_older + nth_later++, n);
+        }
     }
     log_weights_[0] = n > 0 ? std::log(prior_weight_) : 0;
     ++counts_version_;
