@@ -166,17 +166,33 @@ TEST_CASE("a distribution that has changed is drawn from as it is now") {
               [](const hpo::ParamSet& params) { return *params.number("x") >= 3 && *params.number("x") <= 9; }) == 1);
 }
 
-TEST_CASE("several objectives are refused by name") {
+TEST_CASE("trials of two objectives gather along the front") {
     const std::array two{Direction::minimize, Direction::maximize};
-    Tpe tpe;
-    hpo::Rng rng{1};
-    const hpo::History history{"", two, {}, {}};
-    CHECK_THROWS_WITH(tpe.suggest_joint({0, history}, rng),
-                      "sampler tpe: got 2 objectives; expected one; known for several: gp, random, qmc, grid, brute_force");
+    Tpe tpe{{.multivariate = GENERATE("auto", "true")}};
+    std::vector<hpo::Trial> trials;
+    for (std::int64_t number = 0; number < 120; ++number) {
+        const hpo::History history{"", two, trials, {}};
+        hpo::Trial trial;
+        trial.number = number;
+        trial.params = hpo::suggest_params(
+            tpe, [](SpaceTrial& asked) { asked.suggest_float("x", -10, 10), asked.suggest_float("y", -10, 10); },
+            {.number = number, .history = history}, hpo::Seed{1});
+        const double x = *trial.params.number("x"), y = *trial.params.number("y");
+        trial.state = hpo::TrialState::complete;
+        trial.values = {x * x + y * y, -(x - 2) * (x - 2) - y * y};  // the front is 0 <= x <= 2 with y = 0
+        trials.push_back(std::move(trial));
+    }
+    const auto near = std::count_if(trials.begin() + 60, trials.end(), [](const hpo::Trial& trial) {
+        const double x = *trial.params.number("x"), y = *trial.params.number("y");
+        return x > -2 && x < 4 && std::fabs(y) < 2;
+    });
+    CHECK(near >= 30);  // of 60; by chance 4 would
 }
 
 TEST_CASE("options out of range are refused") {
     CHECK_THROWS_WITH((Tpe{{.startup_trials = -1}}), "startup_trials: got -1; expected 0 or more");
+    CHECK_THROWS_WITH((Tpe{{.kernels = 1}}), "kernels: got 1; expected 0, or 2 or more");
+    CHECK_THROWS_WITH((Tpe{{.multivariate = "yes"}}), "multivariate: got yes; expected auto, true or false");
     CHECK_THROWS_WITH((Tpe{{.ei_candidates = 0}}), "ei_candidates: got 0; expected 1 or more");
     CHECK_THROWS_WITH((Tpe{{.gamma = 0}}), "gamma: got 0; expected above 0, at most 1");
     CHECK_THROWS_WITH((Tpe{{.prior_weight = std::nan("")}}), Catch::Contains("prior_weight: got"));

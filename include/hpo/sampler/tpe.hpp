@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,8 @@ namespace hpo::sampler {
 ///
 /// Draws uniformly until `startup_trials` trials have ended. Infeasible trials and rejected proposals are the worst observations. Running
 /// trials repel. A failed trial is ignored unless a constraint says that it was infeasible. One model covers all branches of a conditional
-/// space: an observation without a parameter has the prior there. One objective only.
+/// space: an observation without a parameter has the prior there. Of several objectives the good trials are the best fronts (Ozaki et al.
+/// 2022).
 ///
 /// What it has computed of a history it keeps for the next draw (TpeObservations). A draw then costs O(ei_candidates * kernels *
 /// parameters) multiplications. Beyond `kernels` observations a sample of the older ones stands for all of them. Thread safety: none. A
@@ -42,6 +44,7 @@ public:
         double gamma = 0.1;
         double prior_weight = 1;
         std::int64_t kernels = 400;
+        std::string multivariate = "auto";
     };
     static constexpr void fields(auto field) {
         field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
@@ -49,6 +52,8 @@ public:
         field("gamma", &Config::gamma, "share of trials that count as good (at most 25 trials)");
         field("prior_weight", &Config::prior_weight, "weight of the uniform-like prior beside one trial");
         field("kernels", &Config::kernels, "trials that are not good and have a kernel, about; 0: all");
+        field("multivariate", &Config::multivariate,
+              "true: one density over all parameters; false: one for each; auto: true with one objective");
     }
 
     Tpe() : Tpe{Config{}} {}
@@ -73,6 +78,10 @@ private:
     };
 
     [[nodiscard]] bool has_learned(const TrialContext& trial);
+    [[nodiscard]] bool is_multivariate(const TrialContext& trial) const {
+        return config_.multivariate == "auto" ? trial.history.directions.size() < 2 : config_.multivariate == "true";
+    }
+    void draw_together(std::span<const Dimension> space, const TrialContext& trial, Rng& rng, ParamSet& drawn);
 
     static std::size_t greatest_ratio(const std::vector<double>& good, const std::vector<double>& other);
 
@@ -88,6 +97,8 @@ inline Tpe::Tpe(Config config)
     if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
     if (config.ei_candidates < 1) throw bad_value("ei_candidates", std::to_string(config.ei_candidates), "1 or more");
     if (config.kernels < 0 || config.kernels == 1) throw bad_value("kernels", std::to_string(config.kernels), "0, or 2 or more");
+    if (config.multivariate != "auto" && config.multivariate != "true" && config.multivariate != "false")
+        throw bad_value("multivariate", config.multivariate, "auto, true or false");
     if (!(config.gamma > 0 && config.gamma <= 1)) throw bad_value("gamma", display_text(config.gamma), "above 0, at most 1");
     if (!(config.prior_weight > 0) || !std::isfinite(config.prior_weight)) {
         throw bad_value("prior_weight", display_text(config.prior_weight), "above 0");
@@ -99,6 +110,16 @@ inline ParamSet Tpe::suggest_joint(const TrialContext& trial, Rng& rng) {
     std::vector<Dimension> space = observations_.space();
     std::erase_if(space, [](const Dimension& dimension) { return is_single(*dimension.distribution); });
     if (space.empty()) return {};
+    ParamSet drawn;
+    drawn.reserve(space.size());
+    const std::size_t together = is_multivariate(trial) ? space.size() : 1;
+    for (std::size_t first = 0; first < space.size(); first += together)
+        draw_together(std::span{space}.subspan(first, together), trial, rng, drawn);
+    return drawn;
+}
+
+/// Draws parameters of one density, and adds them.
+inline void Tpe::draw_together(std::span<const Dimension> space, const TrialContext& trial, Rng& rng, ParamSet& drawn) {
     Model model;
     std::vector<TpePart> parts;
     for (const Dimension& dimension : space) {
@@ -108,10 +129,7 @@ inline ParamSet Tpe::suggest_joint(const TrialContext& trial, Rng& rng) {
     const TpeParzenEstimator good = model.estimator(observations_.good(trial.history), config_.prior_weight);
     const auto points = good.draw(parts, static_cast<std::size_t>(config_.ei_candidates), rng);
     const std::size_t best = greatest_ratio(good.log_density(points), observations_.log_density_of_others(model.names, points));
-    ParamSet drawn;
-    drawn.reserve(space.size());
     for (std::size_t d = 0; d < space.size(); ++d) drawn.append({space[d].name, space[d].distribution, points[d][best]});
-    return drawn;
 }
 
 inline double Tpe::suggest(const Ask& ask) {
@@ -128,7 +146,7 @@ inline double Tpe::suggest(const Ask& ask) {
     std::vector<double> known;
     bool are_latest = *observations_.latest(ask.name) == ask.distribution;  // the distributions, and not earlier ones with other ranges
     for (const Param& param : ask.fixed) {
-        if (!is_modelled(param.name, *param.distribution)) continue;
+        if (!is_multivariate(ask.trial) || !is_modelled(param.name, *param.distribution)) continue;
         model.add_axis(param.name, *param.distribution);
         known.push_back(param.internal);
         are_latest = are_latest && *observations_.latest(param.name) == *param.distribution && model.axes.back().holds(param.internal);
@@ -164,10 +182,6 @@ inline TpeParzenEstimator Tpe::Model::estimator(const std::vector<const ParamSet
 }
 
 inline bool Tpe::has_learned(const TrialContext& trial) {
-    if (trial.history.directions.size() > 1) {
-        throw Error{Errc::usage, "sampler tpe: got " + std::to_string(trial.history.directions.size()) +
-                                     " objectives; expected one; known for several: gp, random, qmc, grid, brute_force"};
-    }
     observations_.follow(trial.history, trial.number);
     return observations_.learned_from() >= config_.startup_trials;
 }

@@ -193,7 +193,8 @@ private:
     std::vector<Row> rows_;                 ///< the first is the prior
     std::vector<std::uint32_t> free_rows_;  ///< of observations that were forgotten
     std::vector<std::uint32_t> by_age_;     ///< rows that are observed
-    std::vector<std::uint32_t> best_;       ///< at most 25, the best first
+    std::vector<std::uint32_t> best_;       ///< at most 25, the best first; of several objectives none that is complete
+    ParetoFronts fronts_;                   ///< of several objectives; the members by their place among trials
     std::map<std::string, Axis, std::less<>> axes_;
 
     std::vector<char> counts_;         ///< by row: it is one of the others
@@ -201,7 +202,7 @@ private:
     std::size_t counts_version_ = 1;   ///< another one if counts_ or a value changed
     bool is_changed_ = true;           ///< an observation has come, gone or changed since the last split
     std::vector<double> log_weights_;  ///< by row, in whole blocks
-    std::vector<std::uint32_t> good_;  ///< rows, from oldest to newest
+    std::vector<Age> good_;            ///< from oldest to newest
 };
 
 inline void TpeObservations::reset() {
@@ -210,7 +211,7 @@ inline void TpeObservations::reset() {
     last_rejection_place_ = 0, must_start_anew_ = false, at_end_.clear();
     learned_from_ = 0, finished_ = 0;
     rows_.assign(1, Row{});
-    free_rows_.clear(), by_age_.clear(), best_.clear(), axes_.clear();
+    free_rows_.clear(), by_age_.clear(), best_.clear(), fronts_ = {}, axes_.clear();
     trial_after_rejection_.clear(), kept_trials_ = {}, kept_rejections_ = {}, older_dropped_ = 0;
     is_changed_ = true;
 }
@@ -305,8 +306,11 @@ inline void TpeObservations::take_in(const History& history, std::size_t place) 
     set_values(row, &tpe_params(trial));
     if (trial.state == TrialState::running) return;
     ++finished_;
+    is_changed_ = true;
     rows_[row].rank = tpe_rank(trial, directions_.empty() ? Direction::minimize : directions_[0]);
-    rank_best(row);
+    if (directions_.size() < 2) rank_best(row);
+    else if (auto losses = tpe_objectives(trial, directions_)) fronts_.add({place, std::move(*losses)});
+    else if (rows_[row].rank.kind != TpeRank::Kind::complete) rank_best(row);
     if (row_of_trial_[place] != 0 && may_drop(row)) drop(row);  // it ran for long
 }
 
@@ -469,12 +473,17 @@ inline void TpeObservations::thin_out(const History& history) {
 
 inline void TpeObservations::split() {
     if (!std::exchange(is_changed_, false)) return;
-    good_.assign(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(std::min(best_.size(), tpe_good_count(gamma_, finished_))));
-    std::sort(good_.begin(), good_.end(), [&](std::uint32_t a, std::uint32_t b) { return rows_[a].age < rows_[b].age; });
+    std::size_t wanted = tpe_good_count(gamma_, finished_, directions_.size());
+    good_.clear();
+    for (const std::size_t place : fronts_.best(wanted)) good_.push_back({place, no_rejection});
+    wanted = std::min(wanted - good_.size(), best_.size());
+    for (std::size_t i = 0; i < wanted; ++i) good_.push_back(rows_[best_[i]].age);
+    std::sort(good_.begin(), good_.end());
 
     counts_.assign(rows_.size(), 0);
     for (const std::uint32_t row : by_age_) counts_[row] = 1;
-    for (const std::uint32_t row : good_) counts_[row] = 0;
+    for (const Age& age : good_)
+        counts_[age.rejection == no_rejection ? row_of_trial_[age.trial] : row_of_rejection_[age.rejection - 1]] = 0;
     counts_[0] = 0;
     constexpr std::size_t block = TpeGrowingKernels::block;
     log_weights_.assign((rows_.size() + block - 1) / block * block, -std::numeric_limits<double>::infinity());
@@ -516,8 +525,7 @@ inline std::vector<Dimension> TpeObservations::space() const {
 
 inline std::vector<const ParamSet*> TpeObservations::good(const History& history) const {
     std::vector<const ParamSet*> params;
-    for (const std::uint32_t row : good_) {
-        const Age& age = rows_[row].age;
+    for (const Age& age : good_) {
         params.push_back(age.rejection == no_rejection ? &tpe_params(history.trials[age.trial])
                                                        : &history.rejections[age.rejection - 1].params);
     }

@@ -6,9 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/sampler/pareto_fronts.hpp"
 
 namespace hpo::sampler {
 
@@ -42,14 +46,18 @@ struct TpeRank {
 [[nodiscard]] TpeRank tpe_rank(const Trial& trial, Direction direction);
 [[nodiscard]] TpeRank tpe_rank(const Rejection& rejection);
 
-/// The number of good observations among `finished` trials.
-[[nodiscard]] std::size_t tpe_good_count(double gamma, std::size_t finished);
+/// The number of good observations among `finished` trials: of one objective at most tpe_most_good.
+[[nodiscard]] std::size_t tpe_good_count(double gamma, std::size_t finished, std::size_t objectives);
 inline constexpr std::size_t tpe_most_good = 25;
 
-/// Splits the history, without trial `number`. The best share `gamma` of the finished trials, at most 25, is below.
+/// What ranks a trial among those of several objectives: its values, the lower the better, if it is complete and feasible.
+[[nodiscard]] std::optional<std::vector<double>> tpe_objectives(const Trial& trial, std::span<const Direction> directions);
+
+/// Splits the history, without trial `number`. The best share `gamma` of the finished trials, of one objective at most 25, is below.
 ///
-/// Complete trials are the best, by value. Then come pruned trials, by their last step and their value there. Then come infeasible trials
-/// and rejections, by total violation. A NaN value is the worst. If a rule changed a trial's parameters, those of its last attempt count.
+/// Complete trials are the best, by value. Those of several objectives are the best by ParetoFronts. Then come pruned trials, by their last
+/// step and their value there. Then come infeasible trials and rejections, by total violation. A NaN value is the worst. If a rule changed
+/// a trial's parameters, those of its last attempt count.
 [[nodiscard]] TpeSplit tpe_split(const History& history, std::int64_t number, double gamma);
 
 inline bool tpe_observes(const Trial& trial) {
@@ -80,8 +88,21 @@ inline TpeRank tpe_rank(const Rejection& rejection) {
     return {TpeRank::Kind::infeasible, std::isnan(rejection.violation) ? HUGE_VAL : rejection.violation};
 }
 
-inline std::size_t tpe_good_count(double gamma, std::size_t finished) {
-    return static_cast<std::size_t>(std::min(static_cast<double>(tpe_most_good), std::ceil(gamma * static_cast<double>(finished))));
+inline std::size_t tpe_good_count(double gamma, std::size_t finished, std::size_t objectives) {
+    const double wanted = std::ceil(gamma * static_cast<double>(finished));
+    return static_cast<std::size_t>(objectives > 1 ? wanted : std::min(static_cast<double>(tpe_most_good), wanted));
+}
+
+inline std::optional<std::vector<double>> tpe_objectives(const Trial& trial, std::span<const Direction> directions) {
+    if (trial.state != TrialState::complete || !trial.feasible() || trial.values.size() != directions.size()) return std::nullopt;
+    std::vector<double> losses;
+    for (std::size_t m = 0; m < directions.size(); ++m) {
+        const double value = trial.values[m];
+        losses.push_back(std::isnan(value)                      ? std::numeric_limits<double>::infinity()
+                         : directions[m] == Direction::minimize ? value
+                                                                : -value);
+    }
+    return losses;
 }
 
 inline TpeSplit tpe_split(const History& history, std::int64_t number, double gamma) {
@@ -89,6 +110,8 @@ inline TpeSplit tpe_split(const History& history, std::int64_t number, double ga
         const ParamSet* params;
         TpeRank rank;
     };
+    const std::size_t objectives = history.directions.size();
+    ParetoFronts fronts;
     const Direction direction = history.directions.empty() ? Direction::minimize : history.directions[0];
     std::vector<Observation> observations;
     observations.reserve(history.trials.size() + history.rejections.size());
@@ -102,22 +125,30 @@ inline TpeSplit tpe_split(const History& history, std::int64_t number, double ga
     for (const Trial& trial : history.trials) {
         if (trial.number == number || !tpe_observes(trial)) continue;
         reject_until(&trial);
+        auto losses = objectives > 1 ? tpe_objectives(trial, history.directions) : std::nullopt;
+        if (losses) fronts.add({observations.size(), std::move(*losses)});
         observations.push_back({&tpe_params(trial), tpe_rank(trial, direction)});
         if (trial.state != TrialState::running) ++finished;
     }
     reject_until(nullptr);
 
-    const std::size_t wanted = tpe_good_count(gamma, finished);
+    std::size_t wanted = tpe_good_count(gamma, finished, objectives);
+    std::vector<char> is_below(observations.size(), 0);
+    for (const std::size_t i : fronts.best(wanted)) {
+        is_below[i] = 1;
+        --wanted;
+    }
+    if (objectives > 1) wanted = std::min(wanted, tpe_most_good);
     std::vector<std::size_t> best;  // the best first, and of equal ones the older; at most 25, so that insertion is cheap
     for (std::size_t i = 0; i < observations.size(); ++i) {
-        if (observations[i].rank.kind == TpeRank::Kind::running) continue;
+        const TpeRank::Kind kind = observations[i].rank.kind;
+        if (kind == TpeRank::Kind::running || (objectives > 1 && kind == TpeRank::Kind::complete)) continue;
         std::size_t place = best.size();
         while (place > 0 && observations[i].rank < observations[best[place - 1]].rank) --place;
         if (place == wanted) continue;
         if (best.size() == wanted) best.pop_back();
         best.insert(best.begin() + static_cast<std::ptrdiff_t>(place), i);
     }
-    std::vector<char> is_below(observations.size(), 0);
     for (const std::size_t i : best) is_below[i] = 1;
 
     TpeSplit split;
