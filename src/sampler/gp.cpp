@@ -16,6 +16,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/sampler/history_cursor.hpp"
 #include "hpo/sampler/model_axis.hpp"
+#include "hpo/sampler/pareto_fronts.hpp"
 #include "hpo/sampler/uniform.hpp"
 #include "hpo/space/inferred_space.hpp"
 #include "sampler/gp/acquisition.hpp"
@@ -60,6 +61,10 @@ public:
     [[nodiscard]] double inside(std::size_t d, const Distribution& part, double unit) const {
         return ModelAxis{part}.to_internal(axes_[d].low + unit * (axes_[d].high - axes_[d].low));
     }
+    [[nodiscard]] bool has_tried(const ParamSet& params) const {
+        const VectorXd point = point_of(params);
+        return tried_.contains({point.begin(), point.end()});
+    }
     [[nodiscard]] VectorXd propose(const TrialContext& trial, const std::vector<gp::Range>& ranges, Rng& rng);
 
 private:
@@ -69,6 +74,8 @@ private:
     [[nodiscard]] VectorXd point_of(const ParamSet& params) const;
     [[nodiscard]] MatrixXd points_of(const History& history, const std::vector<Seen>& seen) const;
     [[nodiscard]] MatrixXd pending(const History& history) const;
+    [[nodiscard]] double lacking(std::size_t d) const { return is_choice_[d] != 0 ? -1 : 0.5; }
+    [[nodiscard]] gp::Settle branches(const History& history) const;
     template <class Cost, class Scaled>
     [[nodiscard]] gp::GaussianProcess process(gp::Series& series, const History& history, const MatrixXd& running, const Cost& cost,
                                               const Scaled& scaled);
@@ -109,7 +116,9 @@ void Gp::State::follow(const TrialContext& trial) {
     const std::size_t first_new = space_ == before ? tried_from_ : 0;
     if (space_ != before) learn_space();
     if (!config_.repeat) {
+        const auto is_endless = [](const ModelAxis& axis) { return axis.choices == 0 && axis.step == 0; };
         if (first_new == 0) tried_.clear();
+        if (std::any_of(axes_.begin(), axes_.end(), is_endless)) return;
         for (tried_from_ = first_new; tried_from_ < ended_.size(); ++tried_from_) {
             const VectorXd point = point_of(history.trials[ended_[tried_from_]].params);
             tried_.emplace(point.begin(), point.end());
@@ -129,7 +138,7 @@ void Gp::State::learn_space() {
 
 void Gp::State::take_in_trial(const History& history, std::size_t place) {
     const Trial& trial = history.trials[place];
-    if (!config_.repeat) ended_.push_back(place);
+    if (!config_.repeat && !trial.params.empty()) ended_.push_back(place);
     const bool has_values = trial.state == TrialState::complete && trial.values.size() == objectives_.size() &&
                             std::none_of(trial.values.begin(), trial.values.end(), [](double value) { return std::isnan(value); });
     if (!has_values && trial.feasible()) return;
@@ -150,9 +159,10 @@ void Gp::State::take_in_trial(const History& history, std::size_t place) {
         objectives_[m].add(objective);
         best.values.push_back(objective.value);
     }
-    if (!trial.feasible() || std::any_of(front_.begin(), front_.end(), [&](const gp::Best& other) { return other.dominates(best.values); }))
+    if (!trial.feasible() ||
+        std::any_of(front_.begin(), front_.end(), [&](const gp::Best& other) { return dominates(other.values, best.values); }))
         return;
-    std::erase_if(front_, [&](const gp::Best& other) { return best.dominates(other.values); });
+    std::erase_if(front_, [&](const gp::Best& other) { return dominates(best.values, other.values); });
     front_.push_back(std::move(best));
 }
 
@@ -190,9 +200,8 @@ VectorXd Gp::State::point_of(const ParamSet& params) const {
     VectorXd point(static_cast<Index>(dimensions_.size()));
     for (std::size_t d = 0; d < dimensions_.size(); ++d) {
         const Param* const param = params.find(dimensions_[d].name, d);
-        const double lacking = is_choice_[d] != 0 ? -1 : 0.5;
         point[static_cast<Index>(d)] =
-            param && compatible(*param->distribution, *dimensions_[d].distribution) ? to_unit(d, param->internal) : lacking;
+            param && compatible(*param->distribution, *dimensions_[d].distribution) ? to_unit(d, param->internal) : lacking(d);
     }
     return point;
 }
@@ -201,6 +210,50 @@ MatrixXd Gp::State::points_of(const History& history, const std::vector<Seen>& s
     MatrixXd points(static_cast<Index>(seen.size()), static_cast<Index>(dimensions_.size()));
     for (std::size_t i = 0; i < seen.size(); ++i) points.row(static_cast<Index>(i)) = point_of(seen[i].params(history));
     return points;
+}
+
+/// Which parameters a configuration has follows from others, as far as trials show: parameter d depends on an earlier one with few values,
+/// or that may be lacking itself, if d was always there, or never, for each of its values.
+gp::Settle Gp::State::branches(const History& history) const {
+    constexpr double none = -1;             // stands for a parameter that is lacking
+    std::vector<std::vector<double>> rows;  // by trial: values, or none
+    std::vector<char> is_partial(dimensions_.size());
+    for (const Seen& each : gp::chosen(std::span{objectives_.front().seen}, most_observed, [](double value) { return value; })) {
+        std::vector<double>& row = rows.emplace_back();
+        for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+            const Param* const param = each.params(history).find(dimensions_[d].name, d);
+            row.push_back(param ? to_unit(d, param->internal) : none);
+            if (!param) is_partial[d] = 1;
+        }
+    }
+    struct Absence {
+        std::size_t of, beside;
+        bool of_any_number;       ///< `beside` has too many values: only whether it is there counts
+        std::set<double> values;  ///< of `beside`
+    };
+    std::vector<Absence> absences;
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+        for (std::size_t beside = 0; is_partial[d] != 0 && beside < d; ++beside) {
+            const bool of_any_number = axes_[beside].choices == 0 && axes_[beside].step == 0;
+            if (of_any_number && is_partial[beside] == 0) continue;
+            std::set<double> there, absent;
+            for (const std::vector<double>& row : rows)
+                (row[d] == none ? absent : there).insert(of_any_number && row[beside] != none ? 0 : row[beside]);
+            const bool depends = std::none_of(absent.begin(), absent.end(), [&](double each) { return there.contains(each); });
+            if (depends) absences.push_back({d, beside, of_any_number, std::move(absent)});
+        }
+    }
+    if (absences.empty()) return [](VectorXd&) {};
+    return [this, absences](VectorXd& point) {
+        std::vector<char> is_absent(dimensions_.size());
+        for (const Absence& each : absences) {  // in the order of `of`, so that what it depends on is known
+            const double value = is_absent[each.beside] != 0 ? none : each.of_any_number ? 0 : point[static_cast<Index>(each.beside)];
+            if (each.values.contains(value)) is_absent[each.of] = 1;
+        }
+        for (std::size_t d = 0; d < is_absent.size(); ++d) {
+            if (is_absent[d] != 0) point[static_cast<Index>(d)] = lacking(d);
+        }
+    };
 }
 
 MatrixXd Gp::State::pending(const History& history) const {
@@ -294,9 +347,15 @@ VectorXd Gp::State::propose(const TrialContext& trial, const std::vector<gp::Ran
     MatrixXd best(static_cast<Index>(std::min(front_.size(), most_best)), static_cast<Index>(dimensions_.size()));
     for (Index i = 0; i < best.rows(); ++i)
         best.row(i) = point_of(front_[front_.size() - 1 - static_cast<std::size_t>(i)].seen.params(history));
-    const gp::Acquisition acquisition{
-        std::move(objectives), reference.empty() ? std::vector<gp::FreeCell>{} : gp::free_cells(front, reference), std::move(constraints)};
-    const auto is_tried = [&](const VectorXd& point) { return tried_.contains({point.begin(), point.end()}); };
+    const gp::Acquisition acquisition{std::move(objectives), reference.empty() ? std::vector<FreeCell>{} : free_cells(front, reference),
+                                      std::move(constraints), branches(history)};
+    const auto is_tried = [&](const VectorXd& point) {
+        if (tried_.contains({point.begin(), point.end()})) return true;
+        for (Index i = 0; i < running.rows() && !tried_.empty(); ++i) {
+            if (running.row(i).transpose() == point) return true;
+        }
+        return false;
+    };
     const std::size_t observed = objectives_.front().seen.size();
     const std::size_t candidates = observed <= 200 ? 1536 : 768;
     return gp::most_promising(acquisition, ranges, best, candidates, is_tried, rng);
@@ -310,6 +369,11 @@ Gp& Gp::operator=(const Gp& other) { return *this = Gp{other}; }
 Gp::Gp(Gp&&) noexcept = default;
 Gp& Gp::operator=(Gp&&) noexcept = default;
 Gp::~Gp() = default;
+
+bool Gp::has_ended(const TrialContext& trial, const ParamSet& params) {
+    state_->follow(trial);
+    return !params.empty() && state_->has_tried(params);
+}
 
 ParamSet Gp::suggest_joint(const TrialContext& trial, Rng& rng) {
     state_->follow(trial);

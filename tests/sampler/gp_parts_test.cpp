@@ -142,33 +142,12 @@ TEST_CASE("Log expected improvement holds where improvement is all but impossibl
     CHECK(log_improvement(3) == Approx(std::log(3.000382154317)));
 }
 
-TEST_CASE("Free cells fill what no point dominates") {
-    const std::vector<std::vector<double>> front{{1, 3}, {2, 2}, {3, 1}};
-    const std::vector<double> reference{4, 4};
-    const auto added = [](const std::vector<gp::FreeCell>& cells, const std::vector<double>& point) {
-        double sum = 0;
-        for (const gp::FreeCell& cell : cells) {
-            double volume = 1;
-            for (std::size_t m = 0; m < point.size(); ++m) volume *= std::max(0.0, cell.high[m] - std::max(cell.low[m], point[m]));
-            sum += volume;
-        }
-        return sum;
-    };
-    const auto cells = gp::free_cells(front, reference);
-    CHECK(added(cells, {0, 0}) == Approx(16 - 6));  // the front dominates 1 + 2 + 3 squares
-    CHECK(added(cells, {1.5, 1.5}) == Approx(0.25 + 2 * 0.5 + 0.0).margin(1e-12));
-    CHECK(added(cells, {3, 3}) == 0);
-    const auto cube = gp::free_cells({{1, 2, 3}, {2, 3, 1}, {3, 1, 2}}, {4, 4, 4});
-    // Each point alone dominates 3 * 2 * 1 = 6; two together 2 * 1 * 1, 1 * 2 * 1 and 1 * 1 * 2; all three 1.
-    CHECK(added(cube, {0, 0, 0}) == Approx(64 - (18 - 6 + 1)));
-}
-
 TEST_CASE("The expected hypervolume is that of the mean where nothing is uncertain, and its gradient that of differences") {
     gp::Observations observed = some_observations(15, 2);
     const gp::GaussianProcess first{observed, MatrixXd(0, 2), some_kernel(), {0, 0}};
     observed.values = -0.5 * observed.values;
     const gp::GaussianProcess second{observed, MatrixXd(0, 2), some_kernel(), {0, 0}};
-    const gp::Acquisition acquisition{{first, second}, gp::free_cells({{0.2, 0.4}, {0.5, 0.1}}, {2, 1}), {{second, 0.3}}};
+    const gp::Acquisition acquisition{{first, second}, hpo::sampler::free_cells({{0.2, 0.4}, {0.5, 0.1}}, {2, 1}), {{second, 0.3}}};
     for (const double x : {0.1, 0.45, 0.95}) {
         const VectorXd at = (VectorXd(2) << x, 0.6).finished();
         VectorXd gradient;

@@ -163,6 +163,32 @@ TEST_CASE("gp holds choices, whole numbers and branches in one model") {
     CHECK(study.best() < 0.05);
 }
 
+TEST_CASE("gp sees which parameters a branch has, and does not stay in one for those of another") {
+    GpStudy study;
+    Gp sampler;
+    study.run(
+        sampler,
+        [](hpo::SpaceTrial& trial) {
+            const bool is_deep = trial.suggest_categorical("deep", {hpo::Value{false}, hpo::Value{true}}) == hpo::Value{true};
+            if (!is_deep) {
+                trial.suggest_float("width", 0, 1);
+                return;
+            }
+            const std::int64_t layers = trial.suggest_int("layers", 1, 3);
+            for (std::int64_t i = 0; i < layers; ++i) trial.suggest_float(std::string{"units"}.append(std::to_string(i)), 0, 1);
+        },
+        [](const hpo::ParamSet& params) {  // the shallow branch is good from the beginning, and the deep one better
+            if (const auto width = params.number("width")) return std::vector{0.1 + *width * 0.01};
+            double sum = 0.02 * (3 - *params.number("layers"));
+            for (const hpo::Param& param : params) {
+                if (param.name.starts_with("units")) sum += std::pow(param.internal - 0.7, 2);
+            }
+            return std::vector{sum};
+        },
+        60);
+    CHECK(study.best() < 0.005);
+}
+
 TEST_CASE("gp with repeat=false proposes each configuration of a small space once") {
     GpStudy study;
     Gp sampler{{.startup_trials = 3, .repeat = false}};

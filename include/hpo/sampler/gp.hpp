@@ -52,6 +52,9 @@ public:
     /// Draws one parameter inside its narrowing, given the values that the trial already has.
     [[nodiscard]] double suggest(const Ask& ask);
 
+    /// True if a trial of these parameters has ended, and `repeat` is false. Only where all parameters have few values.
+    [[nodiscard]] bool has_ended(const TrialContext& trial, const ParamSet& params);
+
 private:
     class State;
     std::unique_ptr<State> state_;

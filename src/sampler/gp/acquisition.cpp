@@ -65,36 +65,9 @@ LogTerm log_probability_below(const Prediction& known, double threshold) {
 
 }  // namespace
 
-std::vector<FreeCell> free_cells(const std::vector<std::vector<double>>& front, const std::vector<double>& reference) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (reference.size() == 1) {
-        double least = reference[0];
-        for (const auto& point : front) least = std::min(least, point[0]);
-        return {{{-infinity}, {least}}};
-    }
-    std::vector<std::vector<double>> ascending = front;  // by the last objective
-    std::sort(ascending.begin(), ascending.end(), [](const auto& a, const auto& b) { return a.back() < b.back(); });
-    const std::vector<double> rest(reference.begin(), reference.end() - 1);
-    std::vector<std::vector<double>> at_most;  // points whose last value is at most that of the slab, without it
-    std::vector<FreeCell> cells;
-    double low = -infinity;
-    for (std::size_t i = 0; i <= ascending.size(); ++i) {
-        const double high = i < ascending.size() ? std::min(ascending[i].back(), reference.back()) : reference.back();
-        if (high > low) {
-            for (FreeCell& cell : free_cells(at_most, rest)) {
-                cell.low.push_back(low);
-                cell.high.push_back(high);
-                cells.push_back(std::move(cell));
-            }
-            low = high;
-        }
-        if (i < ascending.size()) at_most.emplace_back(ascending[i].begin(), ascending[i].end() - 1);
-    }
-    return cells;
-}
-
-Acquisition::Acquisition(std::vector<GaussianProcess> objectives, std::vector<FreeCell> cells, std::vector<Constraint> constraints)
-    : objectives_{std::move(objectives)}, cells_{std::move(cells)}, constraints_{std::move(constraints)} {}
+Acquisition::Acquisition(std::vector<GaussianProcess> objectives, std::vector<FreeCell> cells, std::vector<Constraint> constraints,
+                         Settle settle)
+    : objectives_{std::move(objectives)}, cells_{std::move(cells)}, constraints_{std::move(constraints)}, settle_{std::move(settle)} {}
 
 Acquisition::Promise Acquisition::promise(const std::vector<Prediction>& predictions) const {
     const std::size_t objectives = predictions.size();
@@ -117,7 +90,8 @@ Acquisition::Promise Acquisition::promise(const std::vector<Prediction>& predict
     return sum;
 }
 
-double Acquisition::at(const VectorXd& point, VectorXd& gradient) const {
+double Acquisition::at(const VectorXd& whole_point, VectorXd& gradient) const {
+    const VectorXd point = settled(whole_point);
     gradient.setZero(point.size());
     double value = 0;
     if (!objectives_.empty()) {
@@ -136,10 +110,14 @@ double Acquisition::at(const VectorXd& point, VectorXd& gradient) const {
         value += feasible.log;
         gradient += feasible.by_mean * of_mean + feasible.by_deviation * of_deviation;
     }
+    for (Eigen::Index d = 0; d < point.size(); ++d) {
+        if (point[d] != whole_point[d]) gradient[d] = 0;
+    }
     return value;
 }
 
-std::vector<double> Acquisition::at_rows(const Eigen::MatrixXd& points) const {
+std::vector<double> Acquisition::at_rows(Eigen::MatrixXd points) const {
+    for (Eigen::Index i = 0; i < points.rows(); ++i) points.row(i) = settled(points.row(i));
     const auto count = static_cast<std::size_t>(points.rows());
     std::vector<double> values(count, 0);
     if (!objectives_.empty()) {

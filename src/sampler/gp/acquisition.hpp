@@ -2,21 +2,17 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <functional>
 #include <vector>
 
+#include "hpo/sampler/free_cells.hpp"
 #include "sampler/gp/gaussian_process.hpp"
 
 namespace hpo::sampler::gp {
 
-/// A box of the objectives' values that no observation dominates. Lower values are better.
-struct FreeCell {
-    std::vector<double> low;  ///< by objective; -infinity: no end
-    std::vector<double> high;
-};
-
-/// The space below `reference` that no point of `front` dominates, as boxes that do not overlap. For one objective that is what lies below
-/// the least value. O(points^(objectives - 1)) boxes.
-[[nodiscard]] std::vector<FreeCell> free_cells(const std::vector<std::vector<double>>& front, const std::vector<double>& reference);
+/// Takes from a point the coordinates that it cannot have beside its others: those of parameters of another branch. Observations lack them
+/// too, so no point promises anything because of them.
+using Settle = std::function<void(Eigen::VectorXd& point)>;
 
 /// How much a point promises: the logarithm of the hypervolume that its values are expected to add (for one objective: of its expected
 /// improvement, Ament et al. 2023), plus the logarithms of the probabilities that each constraint is at most its threshold. The objectives
@@ -28,12 +24,18 @@ public:
         double threshold;
     };
     /// Without objectives only the constraints count.
-    Acquisition(std::vector<GaussianProcess> objectives, std::vector<FreeCell> cells, std::vector<Constraint> constraints);
+    Acquisition(
+        std::vector<GaussianProcess> objectives, std::vector<FreeCell> cells, std::vector<Constraint> constraints,
+        Settle settle = [](Eigen::VectorXd&) {});
 
     /// The value, and its gradient by the coordinates of numbers.
-    double at(const Eigen::VectorXd& point, Eigen::VectorXd& gradient) const;
+    double at(const Eigen::VectorXd& whole_point, Eigen::VectorXd& gradient) const;
     /// Of each row.
-    [[nodiscard]] std::vector<double> at_rows(const Eigen::MatrixXd& points) const;
+    [[nodiscard]] std::vector<double> at_rows(Eigen::MatrixXd points) const;
+    [[nodiscard]] Eigen::VectorXd settled(Eigen::VectorXd point) const {
+        settle_(point);
+        return point;
+    }
 
 private:
     /// A value, and its derivatives by each objective's mean and deviation.
@@ -47,6 +49,7 @@ private:
     std::vector<GaussianProcess> objectives_;
     std::vector<FreeCell> cells_;
     std::vector<Constraint> constraints_;
+    Settle settle_;
 };
 
 }  // namespace hpo::sampler::gp

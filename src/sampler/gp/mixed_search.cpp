@@ -52,7 +52,7 @@ public:
         std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return value(values, a) > value(values, b); });
         Found found{candidates.row(order.front()), -HUGE_VAL};
         const auto keep = [&](const VectorXd& point, double promised) {
-            if (promised > found.value && !is_refused_(point)) found = {point, promised};
+            if (promised > found.value && !is_refused_(acquisition_.settled(point))) found = {point, promised};
         };
         constexpr std::size_t most_starts = 10;
         std::vector<VectorXd> starts;

@@ -18,7 +18,7 @@ struct Range {
     bool is_choice = false;  ///< neighbours in `values` are no more alike than others
 };
 
-/// True if a point must not be proposed.
+/// True if a settled point must not be proposed.
 using IsRefused = std::function<bool(const Eigen::VectorXd& point)>;
 
 /// Looks for the point of the greatest acquisition: among Sobol's points and neighbours of `best` (rows), then by local searches that

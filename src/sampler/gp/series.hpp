@@ -150,14 +150,6 @@ inline std::vector<Seen> pressed(std::vector<Seen> seen) {
 struct Best {
     std::vector<double> values;  ///< by objective, lower is better
     Seen seen;
-    [[nodiscard]] bool dominates(const std::vector<double>& others) const {
-        bool is_better = false;
-        for (std::size_t m = 0; m < values.size(); ++m) {
-            if (values[m] > others[m]) return false;
-            is_better = is_better || values[m] < others[m];
-        }
-        return is_better;
-    }
 };
 
 }  // namespace hpo::sampler::gp
