@@ -132,6 +132,19 @@ TEST_CASE("a refused proposal is drawn again until one is accepted") {
     CHECK(proposals > 1);
 }
 
+TEST_CASE("where all that a sampler proposes is refused, values are drawn by chance") {
+    Quarter sampler;
+    const hpo::ParamSet params = hpo::suggest_params(
+        sampler,
+        [](hpo::SpaceTrial& trial) {
+            const double x = trial.suggest_float("x", 0, 1), y = trial.suggest_float("y", 0, 1);
+            trial.require(x + y > 1.2, "x + y must be above 1.2");
+        },
+        first, hpo::Seed{1});
+    CHECK(*params.number("x") + *params.number("y") > 1.2);
+    CHECK(sampler.joint == hpo::refused_proposals_before_chance);
+}
+
 TEST_CASE("a space that refuses everything is an error that counts the reasons") {
     hpo::sampler::Random sampler;
     int proposals = 0;

@@ -13,6 +13,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/sampler/concept.hpp"
+#include "hpo/sampler/uniform.hpp"
 #include "hpo/space/narrowing.hpp"
 #include "hpo/space/space_trial.hpp"
 
@@ -54,11 +55,12 @@ struct ProposalSeed {
 template <Sampler S>
 class SamplerSource final : public ParamSource {
 public:
-    SamplerSource(S& sampler, const TrialContext& trial, const FixedValues& fixed, const ProposalSeed& seed)
-        : sampler_{sampler}, trial_{trial}, fixed_{fixed}, seed_{seed} {
+    /// `by_chance`: the sampler is not asked, and each value is drawn uniformly.
+    SamplerSource(S& sampler, const TrialContext& trial, const FixedValues& fixed, const ProposalSeed& seed, bool by_chance = false)
+        : sampler_{sampler}, trial_{trial}, fixed_{fixed}, seed_{seed}, by_chance_{by_chance} {
         if constexpr (JointSampler<S>) {
             // If there are fixed values, the parameters are drawn one by one, so that each depends on these.
-            if (!fixed.empty()) return;
+            if (!fixed.empty() || by_chance) return;
             Rng rng = seed.rng("");  // no parameter has an empty name
             joint_ = sampler.suggest_joint(trial, rng);
         }
@@ -92,6 +94,7 @@ public:
         }
         try {
             Rng rng = seed_.rng(name);
+            if (by_chance_) return sampler::draw_uniform(distribution, within, rng);
             const double suggested = sampler_.suggest(Ask{name, distribution, within, so_far, trial_, rng});
             const bool is_number = !std::holds_alternative<CategoricalDistribution>(distribution);
             const bool may_leave = asks_itself() && is_number && to_internal_unbounded(distribution, Value{suggested}) == suggested;
@@ -126,6 +129,7 @@ private:
     const FixedValues& fixed_;
     ProposalSeed seed_;
     ParamSet joint_;
+    bool by_chance_ = false;
     bool has_drawn_ = false;  ///< a parameter was drawn, so another proposal may differ
     bool has_refused_fixed_ = false;
     std::exception_ptr fault_;
@@ -135,6 +139,9 @@ private:
 
 /// The number of proposals that `require` may refuse in a row before suggest_params gives up.
 inline constexpr int max_refused_proposals = 1000;
+/// After so many, a JointSampler is not asked any more, and values are drawn uniformly: what it prefers may all be refused. One that is
+/// exhaustive goes on, because it does not propose again what was refused.
+inline constexpr int refused_proposals_before_chance = 200;
 
 /// Draws a trial's parameters: runs `space` with values from the sampler until `require` accepts a proposal. Random bits are keyed by
 /// (seed, trial number, name, round), so the order of workers has no effect. `round` counts how often this trial was drawn anew, for
@@ -157,8 +164,11 @@ template <Sampler S>
                                    .fixed = &fixed,
                                    .is_enqueued = trial.is_enqueued,
                                    .draws_again = trial.asker == Asker::space && !trial.is_enqueued};
-        detail::SamplerSource<S> source{
-            sampler, context, fixed, {.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = round, .draw = draw}};
+        detail::SamplerSource<S> source{sampler,
+                                        context,
+                                        fixed,
+                                        {.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = round, .draw = draw},
+                                        JointSampler<S> && draw >= refused_proposals_before_chance && !is_exhaustive(sampler)};
         SpaceTrial proposal{source, trial.number};
         try {
             space(proposal);
