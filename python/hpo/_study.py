@@ -156,7 +156,7 @@ class Study:
     ) -> None:
         wanted = [directions] if isinstance(directions, str) else None if directions is None else list(directions)
         if sampler is None and seed is not None:
-            sampler = "tpe" if wanted is None or len(wanted) == 1 else "random"
+            sampler = "auto"
         self._server = _serve.Server(tool)
         self._end = weakref.finalize(self, self._server.close)
         self._name = name

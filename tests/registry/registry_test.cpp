@@ -71,7 +71,7 @@ TEST_CASE("a value of the wrong form is refused with its place and what is expec
 TEST_CASE("unknown names and options list what is known") {
     const auto registries = builtin_registries();
     CHECK_THROWS_WITH(registries.samplers.make("--sampler", {"randon", {}}),
-                      Catch::StartsWith("--sampler: unknown sampler 'randon'; did you mean 'random'?; known: random"));
+                      Catch::StartsWith("--sampler: unknown sampler 'randon'; did you mean 'random'?; known: auto, random"));
     CHECK_THROWS_WITH(registries.recoveries.make("--recovery", {"shrink_micro_batch", {{"min_microbatch", "2"}}}),
                       "--recovery: unknown option of shrink_micro_batch 'min_microbatch'; did you mean 'min_micro_batch'?; known: "
                       "min_micro_batch, max_retries, crash_retries, outage_seconds");

@@ -111,7 +111,7 @@ TEST_CASE("what several objectives cannot have is refused before a trial, by che
     };
     const std::vector<Case> cases{
         {two + "pruner = 'median',", ": pruner: got 'median' for several objectives; expected none"},
-        {two + "sampler = 'tpe',", ": sampler: got 'tpe' for several objectives; expected random"},
+        {two + "sampler = 'cmaes',", ": sampler: got 'cmaes' for several objectives; expected auto, gp or tpe"},
         {two + "save_best = true,", "save-best: got several objectives; expected one"},
         {"objectives = { { metric = 'value', direction = 'minimize' }, { metric = 'value', direction = 'maximize' } },",
          "two.lua:7: objectives: got metric 'value' twice; expected each metric once"},

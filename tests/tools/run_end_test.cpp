@@ -137,6 +137,30 @@ TEST_CASE("a run ends without a failure when each configuration was tried once, 
                Contains("'x' is float [0, 1]; expected a step"));
 }
 
+TEST_CASE("a new study has the sampler auto, which says what it chose, and one that goes on keeps its own") {
+    const Workshop workshop;
+    std::string script = study("\"quadratic\"", "trial:float(\"x\", -5, 5) trial:float(\"y\", -5, 5)");
+    const std::string named = "sampler = \"random\", ";
+    script.erase(script.find(named), named.size());
+    workshop.write("s.lua", script);
+    const auto run = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"run", "s.lua", "--progress", "none"});
+        const auto ended = tune(workshop, words);
+        CHECK(ended.status == 0);
+        return ended.error;
+    };
+    CHECK(
+        run({"--study", "new", "--trials", "3"}) ==
+        "hpo-tune: note: sampler auto: gp, and cmaes for each third trial, because all parameters are numbers; from 250 complete trials on "
+        "cmaes, and tpe for each third\n");
+    CHECK(run({"--study", "old", "--trials", "2", "--sampler", "qmc:scramble=false"}).empty());
+    const std::string first = run({"--study", "old", "--trials", "4"});
+    CHECK_THAT(first, Contains(", which the study had before; --sampler auto changes it\n") && Contains("sampler qmc:"));
+    CHECK(run({"--study", "old", "--trials", "6"}) == first);
+    CHECK_THAT(run({"--study", "old", "--trials", "8", "--sampler", "auto"}), Contains("sampler auto: gp"));
+    CHECK_THAT(run({"--study", "old", "--trials", "9"}), Contains("sampler auto: gp"));
+}
+
 TEST_CASE("save-best with a word behind it says that it takes its folder after =") {
     const Workshop workshop;
     workshop.write("s.lua", study("\"quadratic\"", "trial:float(\"x\", -5, 5)"));

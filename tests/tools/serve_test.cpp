@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "hpo/store/sqlite.hpp"
+#include "hpo/store/sqlite/connection.hpp"
+#include "hpo/store/sqlite/run_rows.hpp"
 #include "support/catch.hpp"
 #include "support/wording.hpp"
 #include "tools/serve_session.hpp"
@@ -214,7 +216,7 @@ TEST_CASE("serve: one session has several studies, with one objective or several
     CHECK(session(R"({"op": "ask", "study": "c"})")["trial"] == 0);
     CHECK(session(R"({"op": "tell", "study": "a", "trial": 0, "state": "complete", "values": [3]})")["ok"] == true);
     CHECK(session(R"({"op": "best", "study": "a"})")["best"][0]["values"] == Json({3.0}));
-    CHECK_THAT(session.error(R"({"op": "create_study", "study": "e", "directions": ["minimize", "minimize"], "sampler": "tpe"})"),
+    CHECK_THAT(session.error(R"({"op": "create_study", "study": "e", "directions": ["minimize", "minimize"], "sampler": "cmaes"})"),
                Contains("several objectives"));
 }
 
@@ -242,6 +244,11 @@ TEST_CASE("serve: a study in a store goes on, and draws as if it had never been 
     }
     CHECK_THAT(session->error(R"({"op": "create_study", "study": "s"})"), Contains("open in this session"));
     session->quit();
+    ServeSession kept{workshop};  // it names no sampler, so the study's own goes on, with the seed 0
+    kept(R"({"op": "create_study", "study": "s", "store": "hpo.db"})");
+    kept.quit();
+    hpo::store::Connection connection{workshop.file("hpo.db"), {}};
+    CHECK_THAT(hpo::store::latest_configuration(connection, 1).value_or(""), Contains(R"("sampler":"tpe)"));
     ServeSession later{workshop};
     CHECK_THAT(later.error(R"({"op": "create_study", "study": "s", "store": "hpo.db", "directions": ["maximize"]})"),
                Contains("the stored ones: minimize"));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "hpo/sampler/concept.hpp"
@@ -20,6 +23,9 @@ public:
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) { return self_->suggest_joint(trial, rng); }
     [[nodiscard]] bool all_tried(const TrialContext& trial) { return self_->all_tried(trial); }
     [[nodiscard]] bool is_exhaustive() const { return self_->is_exhaustive(); }
+    [[nodiscard]] std::string explanation(std::size_t objectives, std::span<const ParamSet> trials) const {
+        return self_->explanation(objectives, trials);
+    }
 
 private:
     struct Interface {
@@ -28,6 +34,7 @@ private:
         virtual ParamSet suggest_joint(const TrialContext& trial, Rng& rng) = 0;
         virtual bool all_tried(const TrialContext& trial) = 0;
         [[nodiscard]] virtual bool is_exhaustive() const = 0;
+        [[nodiscard]] virtual std::string explanation(std::size_t objectives, std::span<const ParamSet> trials) const = 0;
     };
     template <class S>
     struct Model final : Interface {
@@ -42,6 +49,9 @@ private:
             else return false;
         }
         [[nodiscard]] bool is_exhaustive() const override { return hpo::is_exhaustive(sampler); }
+        [[nodiscard]] std::string explanation(std::size_t objectives, std::span<const ParamSet> trials) const override {
+            return explanation_of(sampler, objectives, trials);
+        }
         S sampler;
     };
     std::unique_ptr<Interface> self_;

@@ -21,6 +21,7 @@
 #include "hpo/registry/any_recovery.hpp"
 #include "hpo/registry/any_sampler.hpp"
 #include "hpo/registry/registry.hpp"
+#include "hpo/sampler/auto.hpp"
 #include "hpo/sampler/brute_force.hpp"
 #include "hpo/sampler/cmaes.hpp"
 #include "hpo/sampler/gp.hpp"
@@ -38,6 +39,7 @@ struct TypeList {};
 /// policies`. One line for each policy.
 // clang-format off
 using BuiltinSamplers = TypeList<
+    sampler::Auto,
     sampler::Random,
     sampler::Tpe,
     sampler::Gp,

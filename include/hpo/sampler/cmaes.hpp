@@ -232,7 +232,7 @@ inline void Cmaes::follow(const TrialContext& trial) {
     const History& history = trial.history;
     if (history.directions.size() > 1) {
         throw Error{Errc::usage, "sampler cmaes: got " + std::to_string(history.directions.size()) +
-                                     " objectives; expected one; known for several: gp, random, qmc, grid, brute_force"};
+                                     " objectives; expected one; known for several: tpe, gp, random, qmc, grid, brute_force"};
     }
     const Direction direction = history.directions.empty() ? Direction::minimize : history.directions[0];
     if (!cursor_.goes_on(history)) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,6 +95,14 @@ template <Sampler S>
 [[nodiscard]] bool is_exhaustive(const S& sampler) {
     if constexpr (requires { sampler.is_exhaustive(); }) return sampler.is_exhaustive();
     else return ExhaustiveSampler<S>;
+}
+
+/// What a sampler that chooses among others does in a study of so many objectives, whose trials have such parameters as these, and why.
+/// Empty for others.
+template <Sampler S>
+[[nodiscard]] std::string explanation_of(const S& sampler, std::size_t objectives, std::span<const ParamSet> trials) {
+    if constexpr (requires { sampler.explanation(objectives, trials); }) return sampler.explanation(objectives, trials);
+    else return {};
 }
 
 }  // namespace hpo

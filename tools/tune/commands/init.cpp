@@ -32,7 +32,7 @@ return hpo.study {
   objective = { metric = "accuracy", direction = "maximize" },
 
   -- `hpo-tune policies` lists these with their options: sampler = "tpe:startup_trials=20".
-  sampler = "tpe",
+  sampler = "auto",
   pruner = "median",
   guard = "auto",                  -- where the device's memory is known: predicts what an attempt needs before it starts
   recovery = "shrink_micro_batch", -- out of memory all the same: a smaller micro-batch, the same effective batch
@@ -87,7 +87,7 @@ print('@hpo {"value": %g}' % loss, flush=True)
   objective = { metric = "loss", direction = "minimize" },
 
   -- `hpo-tune policies` lists these with their options: sampler = "tpe:startup_trials=20".
-  sampler = "tpe",
+  sampler = "auto",
   pruner = "median",
 
   trials = 20,

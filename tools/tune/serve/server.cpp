@@ -16,6 +16,7 @@
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/tuner/verdicts.hpp"
+#include "support/latest_run.hpp"
 #include "tune/study_run/rescued_store.hpp"
 
 namespace hpo::tune {
@@ -162,14 +163,16 @@ Json Server::create_study(const Request& request) {
     if (options.directions.empty()) options.directions = is_new ? std::vector{Direction::minimize} : stored->directions;
 
     const bool is_single = options.directions.size() == 1;
-    const auto sampler = request.policy("sampler", is_single ? "tpe" : "random");
+    const auto* const file = is_new ? nullptr : dynamic_cast<const store::Sqlite*>(store.get());
+    const auto latest = file ? tools::latest_sampler(file->path(), stored->id, {}) : std::nullopt;
+    const auto sampler = request.policy("sampler", latest.value_or("auto"));
     const auto pruner = request.policy("pruner", is_single ? "median" : "none");
     const auto sampler_spec = registry::parse_policy_spec("create_study: sampler", sampler.spec);
     const auto pruner_spec = registry::parse_policy_spec("create_study: pruner", pruner.spec);
     auto made_sampler = registries_.samplers.make("create_study: sampler", sampler_spec);
     auto made_pruner = registries_.pruners.make("create_study: pruner", pruner_spec);
-    if (!is_single && sampler_spec.name == "tpe")
-        throw bad_value("create_study: sampler", "'tpe' for several objectives", "random: tpe learns from one value");
+    if (!is_single && sampler_spec.name == "cmaes")
+        throw bad_value("create_study: sampler", "'cmaes' for several objectives", "auto, gp or tpe: cmaes learns from one value");
     if (!is_single && pruner_spec.name != "none")
         throw bad_value("create_study: pruner", json_quote(pruner_spec.name) + " for several objectives",
                         "none: trials are compared by one value");

@@ -122,9 +122,7 @@ Settings::Settings(StudyArguments arguments)
         guard.text = knows_device_memory(settings_, devices_) ? "calibrated" : "unlimited";
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
     if (study.objectives.size() > 1) {
-        for (const auto& [word, only] : {std::pair{"sampler", "random"}, std::pair{"pruner", "none"}}) {
-            if (settings_[word].origin == "default") settings_[word] = {only, "several objectives"};
-        }
+        if (settings_["pruner"].origin == "default") settings_["pruner"] = {"none", "several objectives"};
         ignores_pruner_ = settings_["pruner"].text == program_policy && runs_program(study);
         if (ignores_pruner_) settings_["pruner"].text = "none";
     }
@@ -219,12 +217,13 @@ std::size_t Settings::reported_objective() const {
 
 void Settings::require_for_objectives() const {
     if (description().objectives.size() < 2) return;
-    const auto require = [&](const char* word, std::string_view least, const char* why) {
-        const std::string name = text(word).substr(0, text(word).find(':'));
-        if (name != least) throw bad_value(place(word), "'" + name + "' for several objectives", std::string{least} + ": " + why);
+    const auto refuse = [&](const char* word, const std::string& name, const char* instead) {
+        throw bad_value(place(word), "'" + name + "' for several objectives", instead);
     };
-    require("pruner", "none", "running trials are compared by one value");
-    if (text("sampler").substr(0, text("sampler").find(':')) == "tpe") require("sampler", "random", "tpe learns from one value");
+    const auto name_of = [&](const char* word) { return text(word).substr(0, text(word).find(':')); };
+    if (const std::string pruner = name_of("pruner"); pruner != "none")
+        refuse("pruner", pruner, "none: running trials are compared by one value");
+    if (name_of("sampler") == "cmaes") refuse("sampler", "cmaes", "auto, gp or tpe: cmaes learns from one value");
     if (!text("save-best").empty()) throw bad_value(place("save-best"), "several objectives", "one: several have no best trial");
 }
 

@@ -23,9 +23,9 @@
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/location.hpp"
-#include "hpo/store/sqlite/run_rows.hpp"
 #include "hpo/store/sqlite/study_attributes.hpp"
 #include "support/json.hpp"
+#include "support/latest_run.hpp"
 #include "support/study_attributes.hpp"
 
 namespace hpo::tune {
@@ -198,19 +198,12 @@ store::PatienceOptions store_patience(const Settings& settings, std::function<vo
 
 std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration,
                                      const store::PatienceOptions& patience) {
-    std::optional<std::string> latest;
-    store::Connection connection{file, store::Connection::Options{.write = true, .immutable = false, .patience = patience}};
-    connection.read([&] { latest = store::latest_configuration(connection, study.id); });
-    const store::Json before = store::parse_json(latest.value_or(""));
+    const store::Json before = tools::latest_configuration(file, study.id, patience);
     const store::Json now = store::parse_json(configuration);
     if (!before.is_object() || !now.is_object()) return {};
     std::vector<std::string> changes;
-    const auto text_of = [](const store::Json& in, const char* key) {
-        const auto found = in.find(key);
-        return found != in.end() && found->is_string() ? std::optional{found->get<std::string>()} : std::nullopt;
-    };
-    const auto memory_before = text_of(before, "device-memory");
-    const auto memory_now = text_of(now, "device-memory");
+    const auto memory_before = tools::text_in(before, "device-memory");
+    const auto memory_now = tools::text_in(now, "device-memory");
     const auto or_all = [](const std::string& text) { return text.empty() ? std::string{"all there is"} : text; };
     if (memory_before && memory_now && *memory_before != *memory_now)
         changes.push_back("device_memory is " + or_all(*memory_now) + ", was " + or_all(*memory_before));
@@ -218,7 +211,7 @@ std::string changed_since_latest_run(const std::string& file, const Study& study
         const auto& old_space = before["space"];
         const auto& new_space = now["space"];
         for (const auto& [name, words] : new_space.items()) {
-            const auto old_words = text_of(old_space, name.c_str());
+            const auto old_words = tools::text_in(old_space, name.c_str());
             if (!old_words) changes.push_back(name + " is new");
             else if (*old_words != words.get<std::string>())
                 changes.push_back(name + " is " + words.get<std::string>() + ", was " + *old_words);

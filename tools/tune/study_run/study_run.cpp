@@ -19,6 +19,7 @@
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "support/counts_text.hpp"
+#include "support/latest_run.hpp"
 #include "support/terminal.hpp"
 #include "tune/device/allocator_settings.hpp"
 #include "tune/device/device_memory.hpp"
@@ -289,18 +290,34 @@ void StudyRun::tell_tuner_of_trainer() {
     if (std::find(info_.levers.begin(), info_.levers.end(), "micro_batch") == info_.levers.end()) {
         tune_.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
     }
-    tune_.run = Run{.configuration = settings_.json(distributions_in_words(proposals_))};
 }
 
 void StudyRun::open_study() {
     study_ = open_same_study(*store_, settings_);
     store_->refresh(study_.id, stored_);
+    choose_sampler();
+    tune_.run = Run{.configuration = settings_.json(distributions_in_words(proposals_))};
     require_same_parameters(stored_, proposals_);  // before a trial is begun in vain
     require_same_options(study_, stored_, settings_, info_);
     if (const std::string changed = changed_since_latest_run(store_->path(), study_, tune_.run->configuration, patience());
         !changed.empty())
         note("since the latest run of study " + study_.name + ": " + changed);
     read_same_program();
+}
+
+/// A study that goes on keeps its sampler, unless somebody names one. What chooses by itself says what it chose.
+void StudyRun::choose_sampler() {
+    const Settings::Setting& chosen = settings_.all().at("sampler");
+    const auto kept = chosen.origin == "default" ? tools::latest_sampler(store_->path(), study_.id, patience()) : std::nullopt;
+    if (kept && *kept != chosen.text) {
+        note("sampler " + *kept + ", which the study had before; --sampler " + chosen.text + " changes it");
+        settings_.keep_sampler(*kept);
+        policies_.sampler = settings_.policies().sampler;
+    }
+    if (!settings_.description().asks_while_running) {
+        const std::string explanation = policies_.sampler.explanation(settings_.directions().size(), proposals_);
+        if (!explanation.empty()) note("sampler " + chosen.text + ": " + explanation);
+    }
 }
 
 void StudyRun::read_same_program() {
