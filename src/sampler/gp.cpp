@@ -37,6 +37,19 @@ constexpr std::size_t most_observed = 500;           ///< of one process
 constexpr std::size_t most_fitted = 200;             ///< for its hyperparameters
 constexpr const char* refused_proposals = "memory";  ///< the constraint that they violate
 
+/// As many points of a front as some thousand free cells can stand for. Of two objectives, which have a cell for each point, these are all.
+std::vector<std::vector<double>> representative(std::vector<std::vector<double>> front) {
+    constexpr double most_cells = 4096;
+    if (front.empty() || front.front().size() < 2) return front;
+    const auto most = static_cast<std::size_t>(std::pow(most_cells, 1 / static_cast<double>(front.front().size() - 1)));
+    if (front.size() <= most) return front;
+    ParetoFronts all;
+    for (std::size_t i = 0; i < front.size(); ++i) all.add({i, front[i]});
+    std::vector<std::vector<double>> kept;
+    for (const std::size_t i : all.best(most)) kept.push_back(std::move(front[i]));
+    return kept;
+}
+
 }  // namespace
 
 class Gp::State {
@@ -326,6 +339,7 @@ VectorXd Gp::State::propose(const TrialContext& trial, const std::vector<gp::Ran
         for (std::size_t i = 0; i < front_.size(); ++i) front[i].push_back(standard(front_[i].values[m]));
         reference.push_back(std::max(1.1 * standard.worst(), 0.9 * standard.worst()));
     }
+    front = representative(std::move(front));
     for (Index i = 0; i < running.rows() && !objectives.empty(); ++i) {  // what runs is believed to end as predicted
         std::vector<double>& expected = front.emplace_back();
         for (const gp::GaussianProcess& objective : objectives) expected.push_back(objective.at(running.row(i)).mean);

@@ -144,6 +144,20 @@ TEST_CASE("gp covers the front of two objectives") {
     CHECK(tenths.size() >= 6);
 }
 
+TEST_CASE("gp takes five objectives, whatever the size of the front") {
+    GpStudy study;
+    study.directions.assign(5, hpo::Direction::minimize);
+    Gp sampler;
+    study.run(
+        sampler, [](hpo::SpaceTrial& trial) { trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1); },
+        [](const hpo::ParamSet& params) {
+            const double x = *params.number("x"), y = *params.number("y");
+            return std::vector{x, y, 1 - x, 1 - y, std::fabs(x - y)};  // each trial is on the front
+        },
+        40);
+    CHECK(study.trials.size() == 40);
+}
+
 TEST_CASE("gp holds choices, whole numbers and branches in one model") {
     GpStudy study;
     Gp sampler;

@@ -12,8 +12,8 @@ namespace hpo::sampler {
 
 /// Bayesian optimisation with a Gaussian process (Snoek et al. 2012): a Matérn 5/2 kernel with a length for each parameter, whose
 /// hyperparameters are the most probable ones. Proposes the point of the greatest expected improvement (its logarithm: Ament et al. 2023),
-/// of several objectives that of the hypervolume. Each constraint has a process of its own, and a point counts by the probability that all
-/// hold.
+/// of several objectives that of the hypervolume (of more than two, some points stand for a large front). Each constraint has a process of
+/// its own, and a point counts by the probability that all hold.
 ///
 /// Learns from complete trials. Of trials that a constraint made infeasible, and of refused proposals, it learns the constraint. Running
 /// trials make the function less uncertain where they are. Draws uniformly until `startup_trials` trials are complete. One model covers all
