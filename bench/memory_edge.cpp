@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What memory guards cost and save where the best configurations lie at the edge of memory: the simulated study of edge_study.hpp, and an
-// estimator that is off by a factor of 0.7 to 1.4 and by 10 % of noise. Prints a table. The guard's constants were chosen on seeds below
-// 20000, which are not in it.
+// estimator that is off by a factor of 0.7 to 1.4 and by 10 % of noise. Prints a table of guards under tpe, with a micro-batch that may
+// shrink and without; then one of samplers, where nothing may. The guard's constants were chosen on seeds below 20000, which are not in
+// them.
 //
 //     memory_edge [first seed = 20000] [seeds = 20] [trials = 300]
 #include <algorithm>
@@ -19,6 +20,9 @@
 #include "hpo/guard/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/prune.hpp"
+#include "hpo/sampler/auto.hpp"
+#include "hpo/sampler/cmaes.hpp"
+#include "hpo/sampler/gp.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/tpe.hpp"
 #include "hpo/store/in_memory.hpp"
@@ -185,15 +189,20 @@ void print(const char* name, const Column& column, const Column& oracle, const R
     std::fflush(stdout);
 }
 
-void print_table(const Run& run) {
+void print_head(const Run& run, const char* what) {
     std::printf("\n%s, %lld trials, seeds %llu to %llu:\n\n",
                 run.shrinking ? "The guard may shrink the micro-batch" : "Nothing may be shrunk", static_cast<long long>(run.trials),
                 static_cast<unsigned long long>(run.first_seed),
                 static_cast<unsigned long long>(run.first_seed + static_cast<std::uint64_t>(run.seeds) - 1));
     std::printf(
-        "| guard | out of memory | after 20 trials [least, most of a seed] | last 100 | refused | micro-batches a step | best, median "
-        "[quartiles] | p | reachable | in the end |\n");
+        "| %s | out of memory | after 20 trials [least, most of a seed] | last 100 | refused | micro-batches a step | best, median "
+        "[quartiles] | p | reachable | in the end |\n",
+        what);
     std::printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+}
+
+void print_guards(const Run& run) {
+    print_head(run, "guard");
     const Column oracle = measure(Oracle{}, run);
     print("none, random search", measure<hpo::guard::Unlimited, hpo::sampler::Random>({}, run), oracle, run);
     print("none", measure(hpo::guard::Unlimited{}, run), oracle, run);
@@ -205,6 +214,24 @@ void print_table(const Run& run) {
     print("oracle", oracle, oracle, run);
 }
 
+/// `p` is against tpe under the oracle.
+template <class S>
+void print_sampler(const Column& oracle, const Run& run) {
+    const std::string name{S::name};
+    print((name + ", no guard").c_str(), measure<hpo::guard::Unlimited, S>({}, run), oracle, run);
+    print((name + ", calibrated").c_str(), measure<hpo::guard::Calibrated, S>(hpo::guard::Calibrated{}, run), oracle, run);
+    print((name + ", oracle").c_str(), measure<Oracle, S>({}, run), oracle, run);
+}
+
+void print_samplers(const Run& run) {
+    print_head(run, "sampler and guard");
+    const Column oracle = measure(Oracle{}, run);
+    print_sampler<hpo::sampler::Tpe>(oracle, run);
+    print_sampler<hpo::sampler::Cmaes>(oracle, run);
+    print_sampler<hpo::sampler::Gp>(oracle, run);
+    print_sampler<hpo::sampler::Auto>(oracle, run);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -214,6 +241,7 @@ int main(int argc, char** argv) {
             .trials = numbers.at(3, {.standard = 300, .least = 1})};
     for (const bool shrinking : {true, false}) {
         run.shrinking = shrinking;
-        print_table(run);
+        print_guards(run);
     }
+    print_samplers(run);
 }
