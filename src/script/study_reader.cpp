@@ -119,6 +119,20 @@ void objectives(lua_State* L, const Fields& fields, StudyDescription& study) {
     }
 }
 
+/// The table on top of the stack, as parameter names with their values.
+std::map<std::string, Value, std::less<>> parameter_values(lua_State* L, const std::string& key) {
+    const int table = lua_gettop(L);
+    if (lua_type(L, table) != LUA_TTABLE) raise_wrong_type(L, table, context, key, "a table such as { [\"optim.lr\"] = 0.1 }");
+    std::map<std::string, Value, std::less<>> values;
+    for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+        auto value = to_value(L, -1);
+        if (lua_type(L, -2) != LUA_TSTRING || !value) raise(L, context + ": " + key + ": expected parameter names with their values");
+        if (values.size() >= max_options) raise(L, context + ": " + key + ": more than 1000 parameters");
+        values.emplace(lua_tostring(L, -2), std::move(*value));
+    }
+    return values;
+}
+
 void run_options(lua_State* L, const Fields& fields, StudyDescription& study) {
     for (const char* key : {"trials", "seed"}) {
         const auto value = fields.whole(key);
@@ -153,13 +167,21 @@ void run_options(lua_State* L, const Fields& fields, StudyDescription& study) {
     if (fields.push("fix")) {
         const AtMember at{L, "fix"};
         study.places.emplace("fix", LuaState::of(L).place(L));
-        const int table = lua_gettop(L);
-        if (lua_type(L, table) != LUA_TTABLE) raise_wrong_type(L, table, context, "fix", "a table such as { [\"optim.lr\"] = 0.1 }");
-        for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-            auto value = to_value(L, -1);
-            if (lua_type(L, -2) != LUA_TSTRING || !value) raise(L, context + ": fix: expected parameter names with their values");
-            if (study.fixed_params.size() >= max_options) raise(L, context + ": fix: more than 1000 parameters");
-            study.fixed_params.emplace(lua_tostring(L, -2), std::move(*value));
+        study.fixed_params = parameter_values(L, "fix");
+        lua_pop(L, 1);
+    }
+    if (fields.push("enqueue")) {
+        const AtMember at{L, "enqueue"};
+        study.places.emplace("enqueue", LuaState::of(L).place(L));
+        if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, context, "enqueue", "a list such as { { [\"optim.lr\"] = 0.1 } }");
+        const auto count = static_cast<lua_Integer>(lua_rawlen(L, -1));
+        if (count == 0)
+            raise(L, context + ": enqueue: expected a list of tables, one for each trial, such as { { [\"optim.lr\"] = 0.1 } }");
+        if (count > static_cast<lua_Integer>(max_options)) raise(L, context + ": enqueue: more than 1000 trials");
+        for (lua_Integer i = 1; i <= count; ++i) {
+            lua_rawgeti(L, -1, i);
+            study.enqueued.push_back(parameter_values(L, "enqueue[" + std::to_string(i) + "]"));
+            lua_pop(L, 1);
         }
         lua_pop(L, 1);
     }
@@ -187,7 +209,7 @@ void first_plan(lua_State* L, const Fields& fields, StudyDescription& study) {
 void read(lua_State* L, int index, StudyDescription& study) {
     static const std::vector<std::string_view> known = [] {
         std::vector<std::string_view> members{"name",  "trainer", "objective",  "objectives", "sampler", "pruner", "guard", "recovery",
-                                              "space", "on_oom",  "on_failure", "trials",     "seed",    "fix",    "plan"};
+                                              "space", "on_oom",  "on_failure", "trials",     "seed",    "fix",    "plan",  "enqueue"};
         members.insert(members.end(), text_options.begin(), text_options.end());
         return members;
     }();

@@ -42,10 +42,11 @@ struct StudyDescription {
     std::map<std::string, std::string, std::less<>> run_options;
     /// Where the script says an option or a policy, "study.lua:7", by its command-line name. For errors that are found later.
     std::map<std::string, std::string, std::less<>> places;
-    std::map<std::string, Value, std::less<>> fixed_params;  ///< `fix`: parameters that are not searched
-    ExecutionPlan plan;                                      ///< `plan`: the plan of first attempts; only levers are set
-    std::vector<ScriptOption> options;                       ///< in the order of their declarations
-    bool asks_while_running = false;                         ///< the trainer's program asks for its parameters itself, so there is no space
+    std::map<std::string, Value, std::less<>> fixed_params;           ///< `fix`: parameters that are not searched
+    std::vector<std::map<std::string, Value, std::less<>>> enqueued;  ///< `enqueue`: values of the first trials of a new study
+    ExecutionPlan plan;                                               ///< `plan`: the plan of first attempts; only levers are set
+    std::vector<ScriptOption> options;                                ///< in the order of their declarations
+    bool asks_while_running = false;  ///< the trainer's program asks for its parameters itself, so there is no space
     bool has_on_oom = false;
     bool has_on_failure = false;
 };

@@ -137,6 +137,7 @@ void find_problems(Settings& settings, Findings& findings) {
         }
     };
     if (!problems.guard([&] { with_place([&] { require_fixed(settings); }); })) return;
+    problems.guard([&] { require_enqueued(settings); });
     problems.guard([&] { drawn = draw_proposals(settings); });
     if (drawn.empty()) return;
     problems.guard([&] { require_same_parameters(stored, drawn); });

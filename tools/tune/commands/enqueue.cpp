@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -30,6 +31,7 @@ struct EnqueueOptions {
     std::vector<std::string> words;  ///< the study, and NAME=VALUE
     std::string store = "hpo.db";
     std::string from;
+    std::string csv;
     std::int64_t best = 1;
     bool as_json = false;
 };
@@ -49,25 +51,73 @@ std::map<std::string, std::shared_ptr<const Distribution>> distributions_of(cons
     return known;
 }
 
-ToEnqueue typed(const std::vector<std::string>& assignments, const std::vector<Trial>& trials) {
+/// The values of one trial. `place` says where they stand.
+NamedValues typed_values(const std::string& place, const std::vector<std::string>& assignments, const std::vector<Trial>& trials) {
     const auto known = distributions_of(trials);
     NamedValues values;
     for (const std::string& text : assignments) {
-        auto [name, value] = parse_assignment("enqueue", text);
+        auto [name, value] = parse_assignment(place, text);
         if (std::ranges::find(values, name, &NamedValues::value_type::first) != values.end())
-            throw Error{Errc::usage, "enqueue: " + name + " is given twice"};
+            throw Error{Errc::usage, place + ": " + name + " is given twice"};
         const auto found = known.find(name);
         if (found != known.end()) {
             if (!to_internal_as_written(*found->second, value))
-                throw bad_value("parameter '" + name + "'", display_text(value), describe(*found->second));
+                throw bad_value((place == "enqueue" ? "" : place + ": ") + "parameter '" + name + "'", display_text(value),
+                                describe(*found->second));
         } else if (!known.empty()) {
             std::vector<std::string> names;
             for (const auto& each : known) names.push_back(each.first);
-            throw unknown_name("enqueue", "parameter", name, names);
+            throw unknown_name(place, "parameter", name, names);
         }
         values.emplace_back(std::move(name), std::move(value));
     }
-    return {.trials = {std::move(values)}, .notes = {}};
+    return values;
+}
+
+/// The cells of a line of a CSV file (RFC 4180). A cell in quotes may hold commas, and quotes that stand twice.
+std::vector<std::string> csv_cells(const std::string& line, const std::string& place) {
+    std::vector<std::string> cells(1);
+    bool is_quoted = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const char c = line[i];
+        if (c != '"' && (is_quoted || (c != ',' && c != '\r'))) cells.back() += c;
+        else if (c == ',') cells.emplace_back();
+        else if (c == '"' && is_quoted && i + 1 < line.size() && line[i + 1] == '"') cells.back() += line[++i];
+        else if (c == '"') is_quoted = !is_quoted;
+    }
+    if (is_quoted) throw Error{Errc::bad_value, place + ": expected an end of the quotes; a cell has one line"};
+    return cells;
+}
+
+/// A trial for each line of a CSV file, whose first line names the parameters. An empty cell is not given. Where columns begin with
+/// `params_`, as Optuna's trials_dataframe() writes them, the others are no parameters.
+ToEnqueue read_csv(const std::string& file, const std::vector<Trial>& trials) {
+    constexpr std::size_t most_trials = 1000;
+    std::ifstream in{file};
+    std::string line;
+    if (!in || !std::getline(in, line)) throw Error{Errc::bad_value, "--csv " + file + ": there is no such file, or it is empty"};
+    static const std::string prefix = "params_";
+    std::vector<std::string> names = csv_cells(line, "--csv " + file + ":1");
+    const bool has_prefix = std::ranges::any_of(names, [](const std::string& name) { return name.starts_with(prefix); });
+    for (std::string& name : names) {
+        if (has_prefix) name = name.starts_with(prefix) ? name.substr(prefix.size()) : std::string{};
+    }
+    ToEnqueue request;
+    for (std::size_t number = 2; std::getline(in, line); ++number) {
+        const std::string place = "--csv " + file + ":" + std::to_string(number);
+        if (line.empty() || line == "\r") continue;
+        if (request.trials.size() == most_trials) throw Error{Errc::bad_value, place + ": more than 1000 trials"};
+        const std::vector<std::string> cells = csv_cells(line, place);
+        if (cells.size() != names.size())
+            throw bad_value(place, std::to_string(cells.size()) + " cells", std::to_string(names.size()) + ", as the first line has");
+        std::vector<std::string> assignments;
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            if (!names[i].empty() && !cells[i].empty()) assignments.push_back(names[i] + "=" + cells[i]);
+        }
+        if (!assignments.empty()) request.trials.push_back(typed_values(place, assignments, trials));
+    }
+    if (request.trials.empty()) throw Error{Errc::bad_value, "--csv " + file + ": it has no trial"};
+    return request;
 }
 
 /// The best trials of another study, with the values that this study can have.
@@ -104,8 +154,8 @@ int enqueue(const EnqueueOptions& options) {
         name = assignments.front();
         assignments.erase(assignments.begin());
     }
-    if (assignments.empty() == options.from.empty())
-        throw Error{Errc::usage, "enqueue: expected NAME=VALUE for some parameters, or --from STUDY"};
+    if (int{!assignments.empty()} + int{!options.from.empty()} + int{!options.csv.empty()} != 1)
+        throw Error{Errc::usage, "enqueue: expected NAME=VALUE for some parameters, --from STUDY or --csv FILE"};
     if (options.best < 1) throw bad_value("--best", std::to_string(options.best), "1 or more");
     if (!std::filesystem::exists(file)) throw Error{Errc::store, place + ": there is no such file"};
     store::Sqlite store{options.store};
@@ -113,8 +163,9 @@ int enqueue(const EnqueueOptions& options) {
     const Study study = study_named(place, studies, name);
     std::vector<Trial> trials;
     store.refresh(study.id, trials);
-    const ToEnqueue request = options.from.empty() ? typed(assignments, trials)
-                                                   : taken_from(store, study_named("--from", studies, options.from), options.best, trials);
+    const ToEnqueue request = !options.from.empty()  ? taken_from(store, study_named("--from", studies, options.from), options.best, trials)
+                              : !options.csv.empty() ? read_csv(options.csv, trials)
+                                                     : ToEnqueue{.trials = {typed_values("enqueue", assignments, trials)}, .notes = {}};
     Json waiting = Json::array();
     for (const NamedValues& values : request.trials) {
         const Trial trial = store.enqueue(study.id, values);
@@ -143,6 +194,7 @@ void add_enqueue(tools::CommandLine& line) {
     command->add_option("--store", options->store, "path or sqlite:/// address of a store of hpo's or of Optuna's")->capture_default_str();
     command->add_option("--from", options->from, "another study of the store, whose best parameters are taken");
     command->add_option("--best", options->best, "with --from: how many of its best trials")->capture_default_str();
+    command->add_option("--csv", options->csv, "a CSV file with the parameters' names in its first line, and a trial in each other one");
     command->add_flag("--json", options->as_json, "print JSON");
     command->footer(
         "Parameters that are not given are drawn by the sampler. A value that the study's parameter cannot have is refused, as far as\n"

@@ -116,9 +116,22 @@ std::string trainer_hint(const Settings& settings, const std::pair<std::string, 
            json_text(fixed.second) + " }, or on the command line: --trainer-option " + name + "=" + display_text(fixed.second);
 }
 
-void require_fixed_names(const Settings& settings, const FixedValues& fixed) {
+/// "study.lua:7: fix"
+std::string place_in_script(const Settings& settings, const char* member) {
+    const auto& places = settings.description().places;
+    const auto found = places.find(member);
+    return (found == places.end() ? settings.arguments().script : found->second) + ": " + member;
+}
+
+/// Names of the space's parameters, and those of `fixed` that are none.
+struct MetNames {
     std::vector<std::string> known;
     std::vector<std::string> unmet;
+};
+
+MetNames met_names(const Settings& settings, const FixedValues& fixed) {
+    MetNames names;
+    auto& [known, unmet] = names;
     for (const auto& [name, value] : fixed) unmet.push_back(name);
     const auto meet = [&](const ParamSet& params) {
         for (const Param& param : params) {
@@ -133,6 +146,11 @@ void require_fixed_names(const Settings& settings, const FixedValues& fixed) {
     for (std::int64_t draw = 0; draw < 1000 && !unmet.empty(); ++draw)
         meet(suggest_params(random, space, TrialContext{draw, nothing}, Seed{0}));
     if (!unmet.empty()) (void)for_each_combination(space, 20'000, [&](const ParamSet& params, bool /*refused*/) { meet(params); });
+    return names;
+}
+
+void require_fixed_names(const Settings& settings, const FixedValues& fixed) {
+    const auto& [known, unmet] = met_names(settings, fixed);
     if (unmet.empty()) return;
     const bool on_command_line = is_fixed_by_option(settings, unmet.front());
     const auto wrong = std::find_if(fixed.begin(), fixed.end(), [&](const auto& each) { return each.first == unmet.front(); });
@@ -160,12 +178,7 @@ void require_fixed_value(const Settings& settings, const FixedValues& one) {
     if (!uses.all_met() && (all.complete || uses.refusals() >= often)) throw uses.nothing_left();
 }
 
-}  // namespace
-
-void require_fixed(const Settings& settings) {
-    const FixedValues fixed = settings.fixed();
-    if (fixed.empty()) return;
-    require_fixed_names(settings, fixed);
+void require_fixed_values(const Settings& settings, const FixedValues& fixed) {
     for (const auto& each : fixed) require_fixed_value(settings, {each});
     FixedUses uses{fixed};
     AroundFixed sampler{&uses};
@@ -176,6 +189,35 @@ void require_fixed(const Settings& settings) {
         if (uses.refusals() == 0) throw;
         throw uses.nothing_left();
     }
+}
+
+}  // namespace
+
+void require_fixed(const Settings& settings) {
+    const FixedValues fixed = settings.fixed();
+    if (fixed.empty()) return;
+    require_fixed_names(settings, fixed);
+    require_fixed_values(settings, fixed);
+}
+
+void require_enqueued(const Settings& settings) {
+    int trial = 0;
+    for (const FixedValues& values : enqueued_trials(settings)) {
+        const std::string place = place_in_script(settings, "enqueue") + "[" + std::to_string(++trial) + "]";
+        const auto& [known, unmet] = met_names(settings, values);
+        if (!unmet.empty()) throw unknown_name(place, "parameter", unmet.front(), known);
+        try {
+            require_fixed_values(settings, values);
+        } catch (const Error& error) {
+            throw Error{error.code(), place + ": " + error.what()};
+        }
+    }
+}
+
+std::vector<FixedValues> enqueued_trials(const Settings& settings) {
+    std::vector<FixedValues> trials;
+    for (const auto& values : settings.description().enqueued) trials.emplace_back(values.begin(), values.end());
+    return trials;
 }
 
 SpaceCount count_space(const Settings& settings, const std::string& by) {
@@ -227,9 +269,7 @@ Error placed_fixed(const Settings& settings, const Error& error) {
     for (const auto& [name, value] : settings.fixed()) {
         if (!text.starts_with("fixed parameter '" + name + "'")) continue;
         if (is_fixed_by_option(settings, name)) return {error.code(), "--fix: " + text};
-        const auto& places = settings.description().places;
-        const auto found = places.find("fix");
-        return {error.code(), (found == places.end() ? settings.arguments().script : found->second) + ": fix: " + text};
+        return {error.code(), place_in_script(settings, "fix") + ": " + text};
     }
     return error;
 }

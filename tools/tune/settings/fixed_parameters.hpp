@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hpo/core/param_set.hpp"
+#include "hpo/sampler/concept.hpp"
 #include "hpo/space/count.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "tune/settings/settings.hpp"
@@ -14,6 +16,12 @@ namespace hpo::tune {
 /// Throws Error{unknown_name} for a fixed parameter whose name no parameter of the space has, Error{bad_value} for fixed values that no
 /// configuration has, alone or together. A name or a value that only some branch has is in the space, and restricts it to such branches.
 void require_fixed(const Settings& settings);
+
+/// Throws as require_fixed for an enqueued trial of the script whose values the space does not have.
+void require_enqueued(const Settings& settings);
+
+/// The values of the script's enqueued trials.
+[[nodiscard]] std::vector<FixedValues> enqueued_trials(const Settings& settings);
 
 /// Says that the space has fewer combinations than the study shall have trials. Empty if it has as many, or if nobody knows.
 [[nodiscard]] std::string fewer_combinations(const Settings& settings);

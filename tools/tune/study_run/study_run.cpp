@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "hpo/analysis/study_counts.hpp"
@@ -15,11 +16,14 @@
 #include "hpo/failure/rule_failure.hpp"
 #include "hpo/guard/learned/learned_peaks.hpp"
 #include "hpo/store/location.hpp"
+#include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
+#include "hpo/store/sqlite/study_attributes.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "support/counts_text.hpp"
 #include "support/latest_run.hpp"
+#include "support/study_attributes.hpp"
 #include "support/terminal.hpp"
 #include "tune/device/allocator_settings.hpp"
 #include "tune/device/device_memory.hpp"
@@ -191,6 +195,7 @@ void StudyRun::try_out_script() {
     } catch (const Error& error) {
         throw placed_fixed(settings_, error);
     }
+    require_enqueued(settings_);
     proposals_ = draw_proposals(settings_);
     for (const std::string& name : never_asked(settings_, proposals_)) {
         note("fixed parameter '" + name + "': the space has not asked for it in " + std::to_string(proposals_.size()) + " proposals");
@@ -299,10 +304,21 @@ void StudyRun::open_study() {
     tune_.run = Run{.configuration = settings_.json(distributions_in_words(proposals_))};
     require_same_parameters(stored_, proposals_);  // before a trial is begun in vain
     require_same_options(study_, stored_, settings_, info_);
+    enqueue_first_trials();
     if (const std::string changed = changed_since_latest_run(store_->path(), study_, tune_.run->configuration, patience());
         !changed.empty())
         note("since the latest run of study " + study_.name + ": " + changed);
     read_same_program();
+}
+
+/// Once in the life of a study, whoever begins it.
+void StudyRun::enqueue_first_trials() {
+    const std::vector<FixedValues> trials = enqueued_trials(settings_);
+    if (trials.empty() || !stored_.empty()) return;
+    store::Connection connection{store_->path(), {.write = true, .immutable = false, .patience = patience()}};
+    if (!store::replace_study_system_attribute(connection, study_.id, tools::enqueued_attribute, std::nullopt, "true")) return;
+    for (const FixedValues& values : trials) (void)store_->enqueue(study_.id, values);
+    store_->refresh(study_.id, stored_);
 }
 
 /// A study that goes on keeps its sampler, unless somebody names one. What chooses by itself says what it chose.
