@@ -125,6 +125,18 @@ TEST_CASE("auto has gp for two and three objectives, then tpe, and tpe for more"
     }
 }
 
+TEST_CASE("auto has tpe while many trials are pruned") {
+    AutoStudy study{numbers, square_of_x};
+    Auto sampler;
+    study.run(sampler, 15);
+    for (std::size_t i = 0; i < 4; ++i) study.trials[3 * i].state = hpo::TrialState::pruned;
+    Auto fresh;
+    CHECK(study.leader(fresh) == "tpe");
+    study.run(fresh, 18);
+    Auto other;
+    CHECK(study.leader(other) == "gp");  // 4 of 18
+}
+
 TEST_CASE("auto goes on with a study that it has not seen") {
     AutoStudy study{numbers, square_of_x};
     Auto sampler{{.gp_trials = 20}};
@@ -159,14 +171,14 @@ TEST_CASE("auto explains what it does") {
         const std::vector<hpo::ParamSet> trials{study.ask(sampler)};
         return sampler.explanation(objectives, trials);
     };
+    const std::string pruned = "; tpe alone while more than a quarter of the trials is pruned";
+    const std::string from = "; from 250 complete trials on ";
     CHECK(explained(numbers, 1) ==
-          "gp, and cmaes for each third trial, because all parameters are numbers; from 250 complete trials on cmaes, and tpe for each "
-          "third");
-    CHECK(explained(choices, 1) ==
-          "gp, and tpe for each third trial, because there are choices or branches; from 250 complete trials on tpe");
+          "gp, and cmaes for each third trial, because all parameters are numbers" + from + "cmaes, and tpe for each third" + pruned);
+    CHECK(explained(choices, 1) == "gp, and tpe for each third trial, because there are choices or branches" + from + "tpe" + pruned);
     CHECK(explained([](hpo::SpaceTrial& trial) { trial.suggest_int("x", 0, 9); }, 1) ==
-          "gp, because each parameter has few values; from 250 complete trials on tpe");
-    CHECK(explained(numbers, 2) == "gp, because there are few objectives; from 250 complete trials on tpe");
+          "gp, because each parameter has few values" + from + "tpe" + pruned);
+    CHECK(explained(numbers, 2) == "gp, because there are few objectives" + from + "tpe");
     CHECK(explained(numbers, 4) == "tpe, because there are more than three objectives");
 }
 

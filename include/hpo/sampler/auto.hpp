@@ -28,6 +28,7 @@ namespace hpo::sampler {
 ///
 /// | objectives | parameters | up to `gp_trials` complete trials | beyond |
 /// |---|---|---|---|
+/// | one, and more than a quarter of the trials pruned | any | tpe, which learns from pruned trials | tpe |
 /// | one | each has few values | gp | tpe |
 /// | one | numbers, the same in each trial | two of three trials gp, the third cmaes | two of three cmaes, the third tpe |
 /// | one | choices or branches, too | two of three trials gp, the third tpe | tpe |
@@ -67,12 +68,14 @@ public:
         Space space;
         for (const ParamSet& params : trials) space.take_in(params);
         const std::string later = "; from " + std::to_string(config_.gp_trials) + " complete trials on ";
+        const std::string pruned = "; tpe alone while more than a quarter of the trials is pruned";
         if (objectives > most_gp_objectives) return "tpe, because there are more than three objectives";
         if (objectives > 1) return "gp, because there are few objectives" + later + "tpe";
-        if (space.is_small) return "gp, because each parameter has few values" + later + "tpe";
+        if (space.is_small) return "gp, because each parameter has few values" + later + "tpe" + pruned;
         if (space.is_of_numbers)
-            return "gp, and cmaes for each third trial, because all parameters are numbers" + later + "cmaes, and tpe for each third";
-        return "gp, and tpe for each third trial, because there are choices or branches" + later + "tpe";
+            return "gp, and cmaes for each third trial, because all parameters are numbers" + later + "cmaes, and tpe for each third" +
+                   pruned;
+        return "gp, and tpe for each third trial, because there are choices or branches" + later + "tpe" + pruned;
     }
 
 private:
@@ -111,9 +114,10 @@ private:
         if (!cursor_.goes_on(history)) {
             cursor_.restart(history);
             space_ = {};
-            complete_ = 0;
+            complete_ = pruned_ = 0;
         }
         const auto ended = [&](std::size_t place) {
+            if (history.trials[place].state == TrialState::pruned) ++pruned_;
             if (history.trials[place].state != TrialState::complete) return;
             ++complete_;
             space_.take_in(history.trials[place].params);
@@ -126,6 +130,7 @@ private:
         const bool is_third = trial.number % 3 == 2;
         const bool is_early = complete_ < config_.gp_trials;
         if (objectives > 1) return is_early && objectives <= most_gp_objectives ? Leader::gp : Leader::tpe;
+        if (3 * pruned_ > complete_) return Leader::tpe;
         if (space_.is_small) return is_early ? Leader::gp : Leader::tpe;
         if (!space_.is_of_numbers) return is_early && !is_third ? Leader::gp : Leader::tpe;
         if (is_early) return is_third ? Leader::cmaes : Leader::gp;
@@ -150,6 +155,7 @@ private:
     HistoryCursor cursor_;
     Space space_;
     std::int64_t complete_ = 0;
+    std::int64_t pruned_ = 0;
 };
 
 static_assert(JointSampler<Auto> && Configurable<Auto>);
