@@ -109,7 +109,7 @@ TEST_CASE("gp looks where constraints hold, of trials that ran, failed or were r
     for (int i = 0; i < 60; ++i) {
         hpo::ParamSet params = study.ask(sampler, square_space);
         const double excess = *params.number("x") + *params.number("y") + 1;  // the bottom, (1.5, -2), lies outside
-        if (i >= 40 && excess > 0) ++outside;
+        if (i >= 40 && excess > 0.25) ++outside;
         if (excess > 0 && is_refused) {
             study.rejections.push_back({params, {}, excess, "too large", hpo::Time{std::chrono::microseconds{std::ssize(study.trials)}}});
             continue;
@@ -119,7 +119,7 @@ TEST_CASE("gp looks where constraints hold, of trials that ran, failed or were r
         if (excess <= 0) trial.values = {value};
         trial.constraints["memory"] = excess;
     }
-    CHECK(outside <= 10);                                // the least value lies on the edge
+    CHECK(outside <= 6);                                 // of 20; the least value lies on the edge itself
     CHECK(study.best() == Approx(0.1875).margin(0.05));  // at (1.125, -2.125), where Lagrange's multiplier is 0.75
 }
 

@@ -133,16 +133,21 @@ private:
     double power_ = 1;
 };
 
-/// Constraint values, pressed together where they are far from 0, which stays where it is.
+/// Constraint values, pressed together where they are far from 0, which stays where it is. Those that violate it are moved one step away
+/// from it: an attempt that ran out of memory shows that it needs more, and by how much only at least.
 inline std::vector<Seen> pressed(std::vector<Seen> seen) {
     std::vector<double> sizes;
-    for (const Seen& each : seen) {
-        if (each.value != 0 && std::isfinite(each.value)) sizes.push_back(std::fabs(each.value));
+    for (const bool also_violations : {false, true}) {
+        for (const Seen& each : seen) {
+            if (std::isfinite(each.value) && (each.value < 0 || (also_violations && each.value > 0)))
+                sizes.push_back(std::fabs(each.value));
+        }
+        if (!sizes.empty()) break;
     }
     if (sizes.empty()) return seen;
     const auto middle = sizes.begin() + std::ssize(sizes) / 2;
     std::nth_element(sizes.begin(), middle, sizes.end());
-    for (Seen& each : seen) each.value = std::asinh(each.value / *middle);
+    for (Seen& each : seen) each.value = std::asinh(each.value / *middle) + (each.value > 0 ? 1 : 0);
     return seen;
 }
 
