@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/normal_quantile.hpp"
 #include "hpo/core/seed.hpp"
-#include "hpo/guard/calibration/normal_tail.hpp"
 #include "hpo/space/space_trial.hpp"
 #include "hpo/trainer/executor.hpp"
 
@@ -96,7 +96,7 @@ struct Estimator {
                                 "x" + std::to_string(micro);
         hpo::Rng rng{seed.derive("estimator").derive(key).value};
         const double u = std::max(rng.uniform(), 1e-12);
-        return bias * true_need(params, plan) * std::exp(0.1 * hpo::guard::normal_quantile(std::min(u, 1 - 1e-12)));
+        return bias * true_need(params, plan) * std::exp(0.1 * hpo::normal_quantile(std::min(u, 1 - 1e-12)));
     }
 };
 

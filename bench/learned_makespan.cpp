@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "bench/number_argument.hpp"
+#include "hpo/base/normal_quantile.hpp"
 #include "hpo/guard/calibrated.hpp"
-#include "hpo/guard/calibration/normal_tail.hpp"
 #include "hpo/guard/learned/learned_peaks.hpp"
 #include "tests/guard/recorded_programs.hpp"
 #include "tests/guard/simulated_programs.hpp"
@@ -262,7 +262,7 @@ Result run_told(const Workload& work, const Law& law) {
     std::map<const Job*, double> answers;  // it knows no more when it is asked again
     const auto decide = [&](const Job& job) {
         const double expected = law.bytes(job.params);
-        const double bound = expected * std::exp(guard::normal_quantile(1 - share) * noise);
+        const double bound = expected * std::exp(hpo::normal_quantile(1 - share) * noise);
         if (bound <= capacity) return bound;
         const double excess_risk = 0.5 * std::erfc(std::log(capacity / expected) / (std::sqrt(2.0) * noise));
         if (excess_risk > std::clamp(std::max(left, risk_of_refusal * refused_in_a_row), share, most)) {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "hpo/base/normal_quantile.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/guard/calibrated.hpp"
-#include "hpo/guard/calibration/normal_tail.hpp"
 #include "hpo/guard/predicted_estimate.hpp"
 
 namespace {
@@ -26,7 +26,7 @@ void print_observation() {
     std::vector<double> milliseconds;
     for (std::size_t i = 0; i < trials + 1000; ++i) {
         const std::string family = std::to_string(rng.below(families));
-        const double residual = 0.1 * hpo::guard::normal_quantile(std::max(rng.uniform(), 1e-12));
+        const double residual = 0.1 * hpo::normal_quantile(std::max(rng.uniform(), 1e-12));
         const bool censored = rng.below(10) < 3;
         const hpo::Stopwatch watch;
         posterior.observe(family, residual, censored);

@@ -8,7 +8,7 @@
 
 #include "guard/calibration/measured_before.hpp"
 #include "guard/calibration/risk_budget.hpp"
-#include "hpo/guard/calibration/normal_tail.hpp"
+#include "hpo/base/normal_quantile.hpp"
 #include "hpo/guard/predicted_estimate.hpp"
 
 namespace hpo::guard {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/guard/calibration/normal_tail.hpp"
 
+#include "hpo/base/normal_quantile.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::guard;
+using hpo::normal_quantile;
 
 TEST_CASE("quantiles of the normal and of Student's are those of the tables") {
     CHECK(normal_quantile(0.5) == Approx(0).margin(1e-12));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/guard/calibration/normal_tail.hpp"
+#include "hpo/base/normal_quantile.hpp"
 #include "hpo/guard/learned/learned_peaks.hpp"
 #include "recorded_programs.hpp"
 #include "support/catch.hpp"
@@ -40,7 +40,7 @@ Quality quality_after(std::size_t seen, std::vector<RecordedRun> runs) {
             const hpo::ExecutionPlan plan;
             const auto answer = learned.ask({.params = runs[i].params, .plan = plan, .history = history, .runs_on = {"cpu", {}}});
             const double truth = std::log(runs[i].bytes);
-            const double bound = answer.log_bytes.mean + hpo::guard::normal_quantile(0.99) * std::sqrt(answer.log_bytes.variance);
+            const double bound = answer.log_bytes.mean + hpo::normal_quantile(0.99) * std::sqrt(answer.log_bytes.variance);
             errors.push_back(std::abs(std::exp(answer.log_bytes.mean - truth) - 1));
             rooms.push_back(std::exp(bound - truth));
             holds += bound >= truth ? 1 : 0;

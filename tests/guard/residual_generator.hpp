@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/normal_quantile.hpp"
 #include "hpo/core/seed.hpp"
-#include "hpo/guard/calibration/normal_tail.hpp"
 #include "hpo/guard/calibration/posterior.hpp"
 
 namespace hpo::tests {
@@ -35,7 +35,7 @@ struct Generator {
     Rng rng{0};
     std::vector<double> centres{};
 
-    double normal() { return guard::normal_quantile(std::max(rng.uniform(), 1e-300)); }
+    double normal() { return normal_quantile(std::max(rng.uniform(), 1e-300)); }
     double centre(std::size_t family) {
         while (centres.size() <= family) centres.push_back(-std::log(bias) + 0.15 * normal());
         return centres[family];

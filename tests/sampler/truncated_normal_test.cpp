@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/sampler/truncated_normal.hpp"
 
+#include "hpo/base/normal_quantile.hpp"
 #include "hpo/core/seed.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::sampler;  // NOLINT: a test of this namespace
+using hpo::normal_quantile;
 
 // Reference values: mpmath with 80 digits and more.
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "hpo/base/normal_quantile.hpp"
+
 namespace hpo::guard {
 namespace student {
 
@@ -46,19 +48,6 @@ double normal_hazard(double a) {
     if (a > 30) return a + 1 / a;  // the tail is too small for a double here; this expansion has an error below 1e-4
     const double density = std::exp(-0.5 * a * a) / std::sqrt(2 * std::numbers::pi);
     return density / (0.5 * std::erfc(a / std::numbers::sqrt2));
-}
-
-double normal_quantile(double probability) {
-    if (probability > 0.5) return -normal_quantile(1 - probability);
-    // The start value is a rational approximation (Abramowitz and Stegun 26.2.23). Halley's method on the tail refines it.
-    const double root = std::sqrt(-2 * std::log(probability));
-    double x = -(root - (2.515517 + root * (0.802853 + root * 0.010328)) / (1 + root * (1.432788 + root * (0.189269 + root * 0.001308))));
-    for (int step = 0; step < 3; ++step) {
-        const double error = 0.5 * std::erfc(-x / std::numbers::sqrt2) - probability;
-        const double newton = error * std::sqrt(2 * std::numbers::pi) * std::exp(0.5 * x * x);
-        x -= newton / (1 + 0.5 * x * newton);
-    }
-    return x;
 }
 
 double student_quantile(double probability, double freedom) {

@@ -6,9 +6,6 @@ namespace hpo::guard {
 /// phi(a) / (1 - Phi(a)) of the standard normal distribution. It equals E[x | x > a].
 [[nodiscard]] double normal_hazard(double a);
 
-/// The quantile of the standard normal distribution, for probabilities strictly between 0 and 1. Exact to 1e-9 between 1e-12 and 1 - 1e-12.
-[[nodiscard]] double normal_quantile(double probability);
-
 /// The quantile of Student's distribution with `freedom` degrees, at least 3. The expansion around the normal distribution (Abramowitz and
 /// Stegun 26.7.5) is the start of Newton's method. Exact to 1e-8 between 1e-9 and 1 - 1e-9.
 [[nodiscard]] double student_quantile(double probability, double freedom);
