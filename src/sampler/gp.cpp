@@ -82,7 +82,6 @@ public:
 
 private:
     void take_in_trial(const History& history, std::size_t place);
-    void take_in_space(const ParamSet& params);
     void learn_space();
     [[nodiscard]] VectorXd point_of(const ParamSet& params) const;
     [[nodiscard]] MatrixXd points_of(const History& history, const std::vector<Seen>& seen) const;
@@ -95,9 +94,8 @@ private:
 
     Config config_;
     HistoryCursor cursor_;
-    std::vector<Dimension> all_;  ///< parameters that were seen, each with its latest distribution
-    std::vector<char> is_mixed_;  ///< by place in all_: its distributions are not compatible
-    std::size_t space_ = 0;       ///< another one where the space has changed
+    InferredSpace seen_;
+    std::size_t space_ = 0;  ///< another one where the space has changed
     std::vector<Dimension> dimensions_;
     std::vector<ModelAxis> axes_;
     std::vector<char> is_choice_;
@@ -141,11 +139,11 @@ void Gp::State::follow(const TrialContext& trial) {
 
 void Gp::State::learn_space() {
     dimensions_.clear(), axes_.clear(), is_choice_.clear();
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-        if (is_mixed_[i] != 0 || is_single(*all_[i].distribution)) continue;
-        dimensions_.push_back(all_[i]);
-        axes_.emplace_back(*all_[i].distribution);
+    for (Dimension& dimension : seen_.dimensions()) {
+        if (is_single(*dimension.distribution)) continue;
+        axes_.emplace_back(*dimension.distribution);
         is_choice_.push_back(axes_.back().choices > 0);
+        dimensions_.push_back(std::move(dimension));
     }
 }
 
@@ -155,7 +153,7 @@ void Gp::State::take_in_trial(const History& history, std::size_t place) {
     const bool has_values = trial.state == TrialState::complete && trial.values.size() == objectives_.size() &&
                             std::none_of(trial.values.begin(), trial.values.end(), [](double value) { return std::isnan(value); });
     if (!has_values && trial.feasible()) return;
-    take_in_space(trial.params);
+    if (seen_.take_in(trial.params)) ++space_;
     const Seen seen{trial.completed.value_or(Time{}), place, false};
     for (const auto& [name, value] : trial.constraints) {
         Seen constraint = seen;
@@ -177,26 +175,6 @@ void Gp::State::take_in_trial(const History& history, std::size_t place) {
         return;
     std::erase_if(front_, [&](const gp::Best& other) { return dominates(best.values, other.values); });
     front_.push_back(std::move(best));
-}
-
-void Gp::State::take_in_space(const ParamSet& params) {
-    std::size_t expected = 0;
-    for (const Param& param : params) {
-        std::size_t at = expected;
-        if (at >= all_.size() || all_[at].name != param.name) {
-            for (at = 0; at < all_.size() && all_[at].name != param.name;) ++at;
-        }
-        expected = at + 1;
-        if (at == all_.size()) {
-            all_.push_back({param.name, param.distribution});
-            is_mixed_.push_back(0);
-            ++space_;
-        } else if (all_[at].distribution != param.distribution && *all_[at].distribution != *param.distribution) {
-            if (!compatible(*all_[at].distribution, *param.distribution)) is_mixed_[at] = 1;
-            all_[at].distribution = param.distribution;
-            ++space_;
-        }
-    }
 }
 
 std::optional<std::size_t> Gp::State::place_of(const std::string& parameter, const Distribution& distribution) const {
@@ -332,12 +310,11 @@ VectorXd Gp::State::propose(const TrialContext& trial, const std::vector<gp::Ran
     std::vector<double> reference;
     const auto as_it_is = [](double value) { return value; };
     for (std::size_t m = 0; m < objectives_.size() && !front_.empty(); ++m) {
-        objectives.push_back(process(objectives_[m], history, running, as_it_is, [&](const auto& seen) {
-            return gp::Standard{seen, config_.power_transform}(seen);
-        }));
-        const gp::Standard standard{gp::chosen(std::span{objectives_[m].seen}, most_observed, as_it_is), config_.power_transform};
-        for (std::size_t i = 0; i < front_.size(); ++i) front[i].push_back(standard(front_[i].values[m]));
-        reference.push_back(std::max(1.1 * standard.worst(), 0.9 * standard.worst()));
+        std::optional<gp::Standard> standard;  // the last one, of all that the process observes
+        objectives.push_back(process(objectives_[m], history, running, as_it_is,
+                                     [&](const auto& seen) { return standard.emplace(seen, config_.power_transform)(seen); }));
+        for (std::size_t i = 0; i < front_.size(); ++i) front[i].push_back((*standard)(front_[i].values[m]));
+        reference.push_back(reference_beyond(standard->worst()));
     }
     front = representative(std::move(front));
     for (Index i = 0; i < running.rows() && !objectives.empty(); ++i) {  // what runs is believed to end as predicted

@@ -16,6 +16,9 @@ struct FreeCell {
     std::vector<double> high;
 };
 
+/// Where the volume that a front dominates ends in one objective, if `worst` is its worst value there.
+[[nodiscard]] inline double reference_beyond(double worst) { return std::max(1.1 * worst, 0.9 * worst); }
+
 /// The space below `reference` that no point of `front` dominates, as boxes that do not overlap. For one objective that is what lies below
 /// the least value. O(points^(objectives - 1)) boxes.
 [[nodiscard]] inline std::vector<FreeCell> free_cells(const std::vector<std::vector<double>>& front, const std::vector<double>& reference) {

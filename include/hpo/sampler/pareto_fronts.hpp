@@ -102,7 +102,7 @@ private:
         for (std::size_t m = 0; m < points.front().size(); ++m) {
             double worst = points.front()[m];
             for (const auto& point : points) worst = std::max(worst, point[m]);
-            reference.push_back(std::max(1.1 * worst, 0.9 * worst));
+            reference.push_back(reference_beyond(worst));
         }
         // What a point adds never grows, so only the one that added most before needs to be looked at again.
         std::vector<std::pair<double, std::size_t>> bounds;  // a heap: the greatest first, of equal ones the first

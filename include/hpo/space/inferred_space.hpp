@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,36 +19,55 @@ struct Dimension {
     std::shared_ptr<const Distribution> distribution;
 };
 
-/// The joint space of a define-by-run study, inferred from the trials that `counts` accepts. It is the union of their parameters in order
-/// of first appearance, each with its latest distribution. A parameter whose distributions are incompatible (its kind or its list of
-/// choices changed) is left out. O(trials * parameters) if trials have their parameters in the same order, else O(trials * parameters^2).
-template <std::predicate<const Trial&> Counts>
-[[nodiscard]] std::vector<Dimension> inferred_space(std::span<const Trial> trials, Counts counts) {
-    std::vector<Dimension> space;
-    std::vector<bool> is_mixed;  // its distributions are incompatible
-    for (const Trial& trial : trials) {
-        if (!counts(trial)) continue;
+/// The joint space of a define-by-run study, as far as trials have shown it. It is the union of their parameters in order of first
+/// appearance, each with its latest distribution. A parameter whose distributions are incompatible (its kind or its list of choices
+/// changed) is left out.
+class InferredSpace {
+public:
+    /// Returns true if the space is another one now. O(parameters) if trials have their parameters in the same order, else O(parameters^2).
+    bool take_in(const ParamSet& params) {
+        bool is_other = false;
         std::size_t expected = 0;  // probable position of the next parameter
-        for (const Param& param : trial.params) {
+        for (const Param& param : params) {
             std::size_t at = expected;
-            if (at >= space.size() || space[at].name != param.name) {
-                for (at = 0; at < space.size() && space[at].name != param.name;) ++at;
+            if (at >= all_.size() || all_[at].name != param.name) {
+                for (at = 0; at < all_.size() && all_[at].name != param.name;) ++at;
             }
             expected = at + 1;
-            if (at == space.size()) {
-                space.push_back({param.name, param.distribution});
-                is_mixed.push_back(false);
-            } else if (space[at].distribution != param.distribution) {
-                if (!compatible(*space[at].distribution, *param.distribution)) is_mixed[at] = true;
-                space[at].distribution = param.distribution;
+            if (at == all_.size()) {
+                all_.push_back({param.name, param.distribution});
+                is_mixed_.push_back(false);
+                is_other = true;
+            } else if (all_[at].distribution != param.distribution) {
+                is_other = is_other || *all_[at].distribution != *param.distribution;
+                if (!compatible(*all_[at].distribution, *param.distribution)) is_mixed_[at] = true;
+                all_[at].distribution = param.distribution;
             }
         }
+        return is_other;
     }
-    std::vector<Dimension> kept;
-    for (std::size_t i = 0; i < space.size(); ++i) {
-        if (!is_mixed[i]) kept.push_back(std::move(space[i]));
+
+    [[nodiscard]] std::vector<Dimension> dimensions() const {
+        std::vector<Dimension> kept;
+        for (std::size_t i = 0; i < all_.size(); ++i) {
+            if (!is_mixed_[i]) kept.push_back(all_[i]);
+        }
+        return kept;
     }
-    return kept;
+
+private:
+    std::vector<Dimension> all_;
+    std::vector<bool> is_mixed_;  ///< its distributions are incompatible
+};
+
+/// The joint space that the trials show which `counts` accepts.
+template <std::predicate<const Trial&> Counts>
+[[nodiscard]] std::vector<Dimension> inferred_space(std::span<const Trial> trials, Counts counts) {
+    InferredSpace space;
+    for (const Trial& trial : trials) {
+        if (counts(trial)) space.take_in(trial.params);
+    }
+    return space.dimensions();
 }
 
 /// The joint space of all `trials`.
