@@ -2,7 +2,10 @@
 #include "hpo/analysis/best.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -28,9 +31,12 @@ std::set<const Trial*> complete_out_of_memory(std::span<const FailureCase> cases
 
 std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<const Direction> directions, std::size_t most,
                                       const std::set<const Trial*>& without) {
+    Configurations configurations;
+    const std::span<const Trial> means = configurations.of(trials);
+    const auto first_trial = [&](const Trial& mean) { return &*std::ranges::lower_bound(trials, mean.number, {}, &Trial::number); };
     std::vector<const Trial*> ranked;
-    for (const Trial& trial : trials) {
-        if (!is_ranked(trial, directions.size()) || without.contains(&trial)) continue;
+    for (const Trial& trial : means) {
+        if (!is_ranked(trial, directions.size()) || without.contains(first_trial(trial))) continue;
         if (directions.size() > 1) {
             if (std::ranges::any_of(ranked, [&](const Trial* other) { return dominates(directions, *other, trial); })) continue;
             std::erase_if(ranked, [&](const Trial* other) { return dominates(directions, trial, *other); });
@@ -45,7 +51,19 @@ std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<c
         std::ranges::partial_sort(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(count), before);
         ranked.resize(count);
     }
+    for (const Trial*& trial : ranked) trial = first_trial(*trial);
     return ranked;
+}
+
+std::optional<double> welch_p_value(const SeedTrials& a, const SeedTrials& b, std::size_t objective) {
+    const auto variance_a = a.variance(objective), variance_b = b.variance(objective);
+    if (!variance_a || !variance_b) return std::nullopt;
+    const auto count_a = static_cast<double>(a.values().size()), count_b = static_cast<double>(b.values().size());
+    const double of_a = *variance_a / count_a, of_b = *variance_b / count_b;
+    const double difference = std::fabs(a.mean(objective) - b.mean(objective));
+    if (!(of_a + of_b > 0)) return difference > 0 ? 0 : 0.5;
+    const double freedom = (of_a + of_b) * (of_a + of_b) / (of_a * of_a / (count_a - 1) + of_b * of_b / (count_b - 1));
+    return boost::math::cdf(boost::math::complement(boost::math::students_t{freedom}, difference / std::sqrt(of_a + of_b)));
 }
 
 std::vector<const Trial*> trials_to_keep(std::span<const Trial> trials, std::span<const Direction> directions,

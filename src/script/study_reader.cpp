@@ -134,11 +134,11 @@ std::map<std::string, Value, std::less<>> parameter_values(lua_State* L, const s
 }
 
 void run_options(lua_State* L, const Fields& fields, StudyDescription& study) {
-    for (const char* key : {"trials", "seed"}) {
+    for (const char* key : {"trials", "seed", "seeds"}) {
         const auto value = fields.whole(key);
         if (!value) continue;
         const AtMember at{L, key};
-        const int least = std::string_view{key} == "trials" ? 1 : 0;
+        const int least = std::string_view{key} == "seed" ? 0 : 1;
         if (*value < least) {
             raise(L, context + ": got " + std::to_string(*value) + " for " + key + "; expected a whole number of at least " +
                          std::to_string(least));
@@ -208,8 +208,9 @@ void first_plan(lua_State* L, const Fields& fields, StudyDescription& study) {
 
 void read(lua_State* L, int index, StudyDescription& study) {
     static const std::vector<std::string_view> known = [] {
-        std::vector<std::string_view> members{"name",  "trainer", "objective",  "objectives", "sampler", "pruner", "guard", "recovery",
-                                              "space", "on_oom",  "on_failure", "trials",     "seed",    "fix",    "plan",  "enqueue"};
+        std::vector<std::string_view> members{"name",  "trainer",  "objective", "objectives", "sampler",    "pruner",
+                                              "guard", "recovery", "space",     "on_oom",     "on_failure", "trials",
+                                              "seed",  "seeds",    "fix",       "plan",       "enqueue"};
         members.insert(members.end(), text_options.begin(), text_options.end());
         return members;
     }();

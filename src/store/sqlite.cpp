@@ -131,11 +131,12 @@ std::optional<Trial> Sqlite::begin_retry_within(std::int64_t study_id, std::opti
     return trial;
 }
 
-Trial Sqlite::enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) {
+Trial Sqlite::enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed, const Attributes& system_attributes) {
     ++own_changes_;
     return connection_->write([&] {
         require_study(study_id);
         Trial trial = insert_trial(*connection_, zone(), study_id, std::nullopt);
+        trial.system_attributes = system_attributes;
         trial.system_attributes["fixed_params"] = fixed_params_text(fixed);
         trial.fixed = fixed;
         write_attributes(*connection_, place_, trial);

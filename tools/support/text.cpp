@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -122,6 +123,12 @@ std::string percent(double share) {
     if (nines > 0) std::snprintf(text, sizeof text, "%.*f %%", nines, share * 100);
     else std::snprintf(text, sizeof text, format, share * 100);
     return text;
+}
+
+std::string two_digits(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.2g", value);
+    return text.data();
 }
 
 std::string counted(std::size_t count, std::string_view noun) {

@@ -63,6 +63,8 @@ private:
 [[nodiscard]] std::string clock_time(Time time);
 /// "42 %", "0.4 %", "0.03 %", "99.8 %": what is not nothing never reads as nothing, and what is not all never as all.
 [[nodiscard]] std::string percent(double share);
+/// "0.0031", "2.5e-07": two significant digits, for how far a figure may be off.
+[[nodiscard]] std::string two_digits(double value);
 /// "1 trial", "2 trials".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 /// "attempt 1" of the index 0. People count attempts from 1, as rules of a script do. The store and JSON count from 0.

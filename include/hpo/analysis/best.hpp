@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/core/study.hpp"
+#include "hpo/store/configurations.hpp"
 
 namespace hpo::analysis {
 
@@ -25,9 +28,14 @@ namespace hpo::analysis {
 [[nodiscard]] std::set<const Trial*> complete_out_of_memory(std::span<const FailureCase> cases);
 
 /// For one objective: the best `most` trials, best first, ties in order of number. For several: the whole Pareto front, in order of number.
-/// Infeasible trials are never among them, nor are those in `without`.
+/// Infeasible trials are never among them, nor are those in `without`. Trials that differ in their seed alone count by their means, as the
+/// first of them, once all of them have ended.
 [[nodiscard]] std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<const Direction> directions,
                                                     std::size_t most = 1, const std::set<const Trial*>& without = {});
+
+/// How likely the means of two configurations would differ so much or more, in the direction in which they do, if their expected values
+/// were the same: the one-sided p-value of Welch's t-test (Welch 1947). Nullopt where one of them has fewer than two complete trials.
+[[nodiscard]] std::optional<double> welch_p_value(const SeedTrials& a, const SeedTrials& b, std::size_t objective = 0);
 
 /// The trials that no rule may refuse. For one objective: the best twentieth, at least one, with all trials that equal the last of them.
 /// For several: the Pareto front.

@@ -80,7 +80,9 @@ public:
     }
     std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
                                             const Trial& lost, std::optional<std::int64_t> last_kept) override;
-    Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) override;
+    using Store::enqueue;
+    Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed,
+                  const Attributes& system_attributes) override;
     void set_params(const Trial& trial) override {
         Trial& stored = own(trial);
         stored.params = trial.params;
@@ -259,11 +261,13 @@ inline std::optional<Trial> InMemory::begin_retry_within(std::int64_t study_id, 
     return trial;
 }
 
-inline Trial InMemory::enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) {
+inline Trial InMemory::enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed,
+                               const Attributes& system_attributes) {
     Kept& kept = of(study_id);
     Trial& trial = add(kept);
     trial.state = TrialState::waiting;
     trial.fixed = fixed;
+    trial.system_attributes = system_attributes;
     trial.system_attributes["fixed_params"] = fixed_params_text(fixed);
     ++kept.changes;
     return trial;

@@ -54,7 +54,9 @@ public:
     std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) override;
     std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
                                             const Trial& lost, std::optional<std::int64_t> last_kept) override;
-    Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) override;
+    using Store::enqueue;
+    Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed,
+                  const Attributes& system_attributes) override;
     void set_params(const Trial& trial) override;
     void begin_attempt(const Trial& trial, const Attempt& attempt) override { store_attempt(trial, attempt); }
     void end_attempt(const Trial& trial, const Attempt& attempt) override { store_attempt(trial, attempt); }

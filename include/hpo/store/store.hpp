@@ -64,8 +64,10 @@ public:
     /// gets it.
     virtual std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
                                                     const Trial& lost, std::optional<std::int64_t> last_kept) = 0;
-    /// Adds a waiting trial with fixed values, by name.
-    virtual Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) = 0;
+    /// Adds a waiting trial with fixed values, by name, and with these system attributes.
+    virtual Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed,
+                          const Attributes& system_attributes) = 0;
+    Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) { return enqueue(study_id, fixed, {}); }
     /// Replaces the trial's stored parameters.
     virtual void set_params(const Trial& trial) = 0;
     /// Writes an attempt with everything that is known before its launch. Called again with each checkpoint. end_attempt writes its end.

@@ -110,7 +110,7 @@ private:
             for (const auto& [name, distribution] : space) trial.draw(name, distribution, {});
         };
         const auto suggest_all = [&] {
-            const History history = books_.history();
+            const History history = books_.searched();
             return suggest_params(sampler_, all, TrialContext{number, history}, Seed{options_.seed}, current.fixed);
         };
         ParamSet params;
@@ -126,7 +126,7 @@ private:
     }
 
     double draw(std::int64_t number, Open& current, const std::string& name, const Distribution& distribution) {
-        const History history = books_.history();
+        const History history = books_.searched();
         return suggest_one(sampler_, TrialContext{number, history}, Seed{options_.seed}, current.fixed, current.joint, name, distribution,
                            current.params);
     }

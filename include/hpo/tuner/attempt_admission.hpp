@@ -38,11 +38,12 @@ inline void copy_effective_batch(const ParamSet& params, const TuneOptions& opti
     return std::ranges::any_of(history.trials, [](const Trial& trial) { return trial.state == TrialState::waiting; });
 }
 
-/// True if a sampler has no configuration left to propose.
+/// True if a sampler has no configuration left to propose, and no enqueued trial waits.
 template <Sampler S>
-[[nodiscard]] bool proposes_nothing_more(S& sampler, const History& history, const FixedValues& fixed, Asker asker = Asker::space) {
+[[nodiscard]] bool proposes_nothing_more(S& sampler, Bookkeeping& books, const FixedValues& fixed, Asker asker = Asker::space) {
     if constexpr (ExhaustiveSampler<S>) {
-        if (!is_exhaustive(sampler) || waits(history)) return false;
+        if (!is_exhaustive(sampler) || waits(books.history())) return false;
+        const History history = books.searched();
         return sampler.all_tried(
             {.number = static_cast<std::int64_t>(history.trials.size()), .history = history, .asker = asker, .fixed = &fixed});
     }
@@ -66,11 +67,12 @@ public:
     /// before (fails_again). If one would not, the trial that is begun next gets it. Call it before a trial is begun.
     [[nodiscard]] bool nothing_left() {
         const History history = books_.history();
+        const History searched = books_.searched();
         const Asker asker = options_.asks_while_running() ? Asker::program : Asker::space;
-        all_tried_ = proposes_nothing_more(policies_.sampler, history, options_.fixed, asker);
+        all_tried_ = proposes_nothing_more(policies_.sampler, books_, options_.fixed, asker);
         if (all_tried_ && asker == Asker::space) {  // the space may have changed since: a proposal that may repeat shows what it has now
-            look_at_space(history);
-            all_tried_ = proposes_nothing_more(policies_.sampler, history, options_.fixed, asker);
+            look_at_space(searched);
+            all_tried_ = proposes_nothing_more(policies_.sampler, books_, options_.fixed, asker);
         }
         if (all_tried_) return true;
         if (exhausted_ && exhausted_at_ == books_.done()) return true;
@@ -82,7 +84,7 @@ public:
             return false;
         try {
             for (int round = 0; round < options_.max_rejections; ++round) {
-                ParamSet params = draw(space_, TrialContext{number, history}, options_.fixed, round, round);
+                ParamSet params = draw(space_, TrialContext{number, searched}, options_.fixed, round, round);
                 if (may_fail_again && (exhausted_ = fails_again(params, history.trials, options_.breaker_counts))) continue;
                 ahead_ = Ahead{number, round, std::move(params)};
                 return false;
@@ -114,8 +116,9 @@ public:
         int failing = 0, repeated = 0;  // proposals that would fail as before; in a row, those that were refused before
         for (int round = is_drawn ? ahead->round : first_round;; ++round) {
             const History history = books_.history();
+            const History searched = books_.searched();
             const TrialContext context{.number = number,
-                                       .history = history,
+                                       .history = searched,
                                        .asker = options_.asks_while_running() ? Asker::expectation : Asker::space,
                                        .is_enqueued = has_own_values};
             ParamSet params;

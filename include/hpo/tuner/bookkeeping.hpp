@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "hpo/core/profile.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/space/known_distributions.hpp"
+#include "hpo/store/configurations.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/store/store.hpp"
@@ -38,6 +41,12 @@ public:
     [[nodiscard]] const Study& study() const noexcept { return study_; }
     [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
     [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, other_studies_, same_program_}; }
+    /// What samplers learn from: the history with one trial for each configuration (Configurations).
+    [[nodiscard]] History searched() {
+        History seen = history();
+        seen.trials = configurations_.of(trials_);
+        return seen;
+    }
     /// Moves the trials out: the last call.
     [[nodiscard]] TuneResult take_result(bool interrupted, std::optional<BreakerTrip> broken, bool all_tried,
                                          std::optional<std::string> exhausted = {}) {
@@ -107,11 +116,12 @@ public:
     void restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept);
     void report(std::int64_t number, const Report& report);
     /// Keeps a report, then asks the pruner. A trial is never pruned in a study with several objectives, nor at its last report: its
-    /// training is then already paid for.
+    /// training is then already paid for. One that repeats a configuration is not pruned either, because its mean would look better without
+    /// it.
     template <Pruner P>
     [[nodiscard]] Verdict report_and_judge(std::int64_t number, const Report& told, const P& pruner) {
         report(number, told);
-        if (study_.directions.size() != 1 || told.is_last) return {};
+        if (study_.directions.size() != 1 || told.is_last || repeated_trial(trial(number))) return {};
         const History seen = history();
         return pruner.judge(PruneQuery{trial(number), told.step, study_.directions[0], seen});
     }
@@ -136,6 +146,9 @@ private:
     [[nodiscard]] Quota quota(const Wanted& wanted) const;
     std::optional<std::int64_t> take_in(std::optional<Trial> begun);
     void recount();
+    [[nodiscard]] bool is_to_repeat(const Trial& trial) const;
+    void enqueue_repeats(const Trial& first, std::int64_t count);
+    void enqueue_missing_repeats();
 
     Store& store_;
     TuneObserver& observer_;
@@ -152,6 +165,8 @@ private:
     std::int64_t done_ = 0;
     std::optional<std::int64_t> own_trials_;  ///< TuneOptions::own_trials
     std::int64_t own_done_ = 0;               ///< trials that this run has finished and that count
+    std::int64_t seeds_ = 1;                  ///< TuneOptions::seeds
+    Configurations configurations_;
     bool told_misprediction_ = false;
     std::vector<std::string> noted_;     ///< texts that the observer was told of by note_once
     std::vector<std::string> given_up_;  ///< pairs of source and family that the observer was told of
@@ -167,6 +182,7 @@ private:
     };
     require("trials", options.trials, 0);
     require("own_trials", options.own_trials.value_or(0), 0);
+    require("seeds", options.seeds, 1);
     require("max_attempts", options.max_attempts, 1);
     return options;
 }
@@ -177,13 +193,15 @@ inline Bookkeeping::Bookkeeping(Store& store, const std::string& name, const Tun
       study_{store.open_study(name, checked(options).directions, options.open)},
       same_program_{options.same_program},
       constraints_after_end_{options.constraints_after_end},
-      own_trials_{options.own_trials} {
+      own_trials_{options.own_trials},
+      seeds_{options.seeds} {
     if (options.run) {
         store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds);
         run_ = store_.begin_run(study_.id, *options.run);
     }
     store_.refresh(study_.id, trials_);
     recount();
+    if (!others_run_) enqueue_missing_repeats();
     for (const Trial& trial : trials_) {
         try {
             distributions_.admit(trial.params);
@@ -316,6 +334,8 @@ inline void Bookkeeping::memory_mark(std::int64_t number, MemoryMark mark) {
 inline void Bookkeeping::finish(std::int64_t number) {
     Trial& current = trial(number);
     current.completed = now();
+    const bool repeats = is_to_repeat(current);
+    if (repeats) current.system_attributes[seeds_attribute] = seeds_;
     store_.finish(current);
     std::erase(own_, number);
     const int counted = counts_as_done(current) ? 1 : 0;
@@ -326,6 +346,35 @@ inline void Bookkeeping::finish(std::int64_t number) {
     }
     observer_.trial_finished(current);
     drop_details(current);
+    if (repeats) enqueue_repeats(current, seeds_ - 1);
+}
+
+inline bool Bookkeeping::is_to_repeat(const Trial& trial) const {
+    return seeds_ > 1 && trial.state == TrialState::complete && trial.feasible() && !trial.params.empty() && !repeated_trial(trial);
+}
+
+/// Adds trials with the parameters of one that is complete. `first` may be a trial of trials_, which then moves.
+inline void Bookkeeping::enqueue_repeats(const Trial& first, std::int64_t count) {
+    std::vector<std::pair<std::string, Value>> values;
+    for (const Param& param : first.params) values.emplace_back(param.name, param.value());
+    Attributes attributes;
+    attributes[repeats_attribute] = first.number;
+    for (; count > 0; --count) (void)store_.enqueue(study_.id, values, attributes);
+    read_others();
+}
+
+/// Adds what a process that was killed at the end of a trial could not add any more.
+inline void Bookkeeping::enqueue_missing_repeats() {
+    std::map<std::int64_t, std::set<std::int64_t>> repeats;  // of each first trial; lost ones are one with those that replace them
+    for (const Trial& trial : trials_) {
+        if (const auto first = repeated_trial(trial)) repeats[*first].insert(first_of_line(trial));
+    }
+    for (std::size_t i = 0; i < trials_.size(); ++i) {
+        const std::int64_t wanted = seeds_of(trials_[i]) - 1;
+        if (wanted == 0) continue;
+        const std::int64_t missing = wanted - static_cast<std::int64_t>(repeats[trials_[i].number].size());
+        if (missing > 0) enqueue_repeats(trials_[i], missing);
+    }
 }
 
 inline void Bookkeeping::reject(Rejection rejection) {

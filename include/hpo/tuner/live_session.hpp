@@ -74,7 +74,7 @@ public:
         while (books_.done() < options_.trials) {
             if (options_.stop_requested && options_.stop_requested()) return true;
             if (breaker_.trip()) break;
-            if ((all_tried_ = proposes_nothing_more(policies_.sampler, books_.history(), options_.fixed))) break;
+            if ((all_tried_ = proposes_nothing_more(policies_.sampler, books_, options_.fixed))) break;
             if (options_.time_seconds && watch.seconds() >= *options_.time_seconds) break;
             if (const auto number = begin_live({.trials = options_.trials}, books_, options_, observer_)) run_trial(*number, objective);
             else sleep_seconds(0.1);  // other processes run the missing ones
@@ -115,7 +115,7 @@ private:
             books_.set_params(number, {});
             fixed = books_.fixed_values(number, options_);
         };
-        const History history = books_.history();
+        const History history = books_.searched();
         const Seed seed{options_.seed};
         books_.begin_attempt(number, Attempt{});
         for (int round = 0;; ++round) {

@@ -108,7 +108,7 @@ public:
                 continue;
             }
             if (const auto changed =
-                    options_.asks_while_running() ? std::nullopt : outside_space(sampler, space_, lost, books_.history(), options_)) {
+                    options_.asks_while_running() ? std::nullopt : outside_space(sampler, space_, lost, books_.searched(), options_)) {
                 left_alone_.push_back(number);
                 observer_.left_alone(lost, *changed);
                 continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "hpo/core/study.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/recovery/concept.hpp"
+#include "hpo/store/configurations.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/breaker.hpp"
 #include "hpo/tuner/devices/attempt_wait.hpp"
@@ -33,6 +35,9 @@ struct TuneOptions {
     std::optional<std::int64_t> own_trials{};
     std::vector<Direction> directions{Direction::minimize};
     std::uint64_t seed = 0;
+    /// Trials of each configuration, which differ in their seed alone. The others are enqueued once the first is complete and feasible.
+    /// Samplers learn their mean once all of them have ended, and they are not pruned. Each counts as a trial.
+    std::int64_t seeds = 1;
     Store::Open open = Store::Open::create_or_resume;
     std::optional<double> time_seconds{};                ///< no trial is started after this
     std::vector<std::pair<std::string, Value>> fixed{};  ///< values that every trial must take
@@ -97,8 +102,14 @@ struct TuneResult {
     std::optional<std::string> exhausted{};  ///< why no configuration was left to try before all trials were done: each failed before
     bool all_tried = false;                  ///< the sampler had proposed every configuration (ExhaustiveSampler)
 
-    /// The best complete and feasible trial. Null if there is none, or if the study has several objectives.
-    [[nodiscard]] const Trial* best() const { return study.directions.size() == 1 ? best_trial(trials, study.directions[0]) : nullptr; }
+    /// The best complete and feasible trial. Null if there is none, or if the study has several objectives. Of trials that differ in their
+    /// seed alone it is the first of those whose mean is best.
+    [[nodiscard]] const Trial* best() const {
+        if (study.directions.size() != 1) return nullptr;
+        Configurations configurations;
+        const Trial* const best = best_trial(configurations.of(trials), study.directions[0]);
+        return best ? &trials.at(static_cast<std::size_t>(best->number)) : nullptr;
+    }
 };
 
 /// An attribute of a trainer that is not kept.

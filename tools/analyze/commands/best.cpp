@@ -36,6 +36,73 @@ Json ran_json(const hpo::Trial& trial) {
             {"peak_bytes", or_null(hpo::analysis::peak_of(*last))}};
 }
 
+/// The trials of a configuration that differ in their seed alone; null for one that has a single trial.
+Json seeds_json(const hpo::SeedTrials* seeds) {
+    if (!seeds) return nullptr;
+    Json means = Json::array(), errors = Json::array();
+    for (std::size_t i = 0; i < seeds->values().front().size(); ++i) {
+        means.push_back(to_json(seeds->mean(i)));
+        errors.push_back(or_null(seeds->standard_error(i)));
+    }
+    return {{"trials", seeds->numbers()}, {"complete", seeds->values().size()}, {"means", means}, {"standard_errors", errors}};
+}
+
+/// "(trials 4, 7, 8)"
+std::string trials_text(const hpo::SeedTrials& seeds) {
+    std::vector<std::string> numbers;
+    for (const std::int64_t number : seeds.numbers()) numbers.push_back(std::to_string(number));
+    return "(trials " + hpo::join_names(numbers) + ")";
+}
+
+/// "loss 0.31 ± 0.02, the mean of 3 seeds (trials 4, 7, 8)"
+std::string seeds_text(const hpo::SeedTrials& seeds, const Objectives& objectives) {
+    std::string text;
+    for (std::size_t i = 0; i < objectives.size(); ++i) {
+        const auto error = seeds.standard_error(i);
+        text += (i > 0 ? ", " : "") + (objectives.names().empty() ? "" : objectives.names()[i] + " ") +
+                objectives.value_text(i, seeds.mean(i)) + (error ? " ± " + two_digits(*error) : "");
+    }
+    return text + ", the mean of " + counted(seeds.values().size(), "seed") + " " + trials_text(seeds);
+}
+
+/// "3, ± 0.02 (trials 4, 7, 8)", with the standard error of the mean of each objective
+std::string spread_text(const hpo::SeedTrials& seeds, std::size_t objectives) {
+    std::string text = std::to_string(seeds.values().size());
+    for (std::size_t i = 0; i < objectives; ++i) {
+        if (const auto error = seeds.standard_error(i)) text += ", ± " + two_digits(*error);
+    }
+    return text + " " + trials_text(seeds);
+}
+
+/// How sure it is that the best configuration is better than the next one. Null if a mean has no spread to tell by.
+struct SeedOrder {
+    const hpo::Trial* next = nullptr;
+    double p_value = 0;
+};
+std::optional<SeedOrder> order_of_best(const StudyData& data, const hpo::Configurations& configurations) {
+    if (data.study.directions.size() != 1) return std::nullopt;
+    const auto two = hpo::analysis::best_trials(data.trials, data.study.directions, 2);
+    if (two.size() < 2) return std::nullopt;
+    const auto* const best = configurations.seeds_of_trial(two[0]->number);
+    const auto* const next = configurations.seeds_of_trial(two[1]->number);
+    const auto p_value = best && next ? hpo::analysis::welch_p_value(*best, *next) : std::nullopt;
+    return p_value ? std::optional{SeedOrder{two[1], *p_value}} : std::nullopt;
+}
+
+void print_order(const Page& page, const SeedOrder& order, const hpo::Configurations& configurations, const Objectives& objectives) {
+    constexpr double level = 0.05;
+    const bool any_spread = configurations.seeds_of_trial(order.next->number)->variance(0) > 0;
+    if (order.p_value == 0 && !any_spread) {
+        page.paragraph(
+            "The trials of a configuration have the same value: perhaps the program sets a seed of its own. HPO_SEED has the trial's.");
+        return;
+    }
+    page.paragraph("The next is trial " + std::to_string(order.next->number) + ": " +
+                   seeds_text(*configurations.seeds_of_trial(order.next->number), objectives) + ". " +
+                   (order.p_value < level ? "Their order is sure" : "Their order is not sure") +
+                   " at the level 0.05, because p = " + two_digits(order.p_value) + " (Welch's t-test, one-sided).");
+}
+
 /// What is best without the trials that ran out of memory by their own message.
 void print_others(const Page& page, const std::vector<const hpo::Trial*>& others, const Objectives& objectives, bool any_doubtful) {
     if (!any_doubtful) return;
@@ -64,18 +131,23 @@ void best(const Query& query, const BestOptions& options) {
     const auto others = any_doubtful ? hpo::analysis::best_trials(data.trials, data.study.directions, options.top, doubtful)
                                      : std::vector<const hpo::Trial*>{};
     const Objectives objectives{data.study};
+    hpo::Configurations configurations;
+    (void)configurations.of(data.trials);
+    const auto order = order_of_best(data, configurations);
     if (query.json) {
         Json list = Json::array();
         for (const hpo::Trial* trial : winners) {
             list.push_back(brief_json(*trial));
             list.back()["ran"] = ran_json(*trial);
             list.back()["ran_out_of_memory"] = is_doubtful(trial);
+            list.back()["seeds"] = seeds_json(configurations.seeds_of_trial(trial->number));
         }
         Json without = Json::array();
         for (const hpo::Trial* trial : others) without.push_back(brief_json(*trial));
         print({{"study", data.study.name},
                {"metrics", objectives.json()},
                {"best", std::move(list)},
+               {"order", order ? Json{{"next", order->next->number}, {"p_value", to_json(order->p_value)}} : Json(nullptr)},
                {"best_without_out_of_memory", any_doubtful ? std::move(without) : Json(nullptr)},
                {"log", log_json(query.logs, log)}});
         return;
@@ -83,7 +155,10 @@ void best(const Query& query, const BestOptions& options) {
     const Page page = Page::standard_output();
     if (winners.empty()) {
         const bool all_infinite = hpo::analysis::has_only_infinite_values(data.trials);
-        page.line((all_infinite ? "no complete trial has a finite value in study " : "no complete and feasible trial in study ") +
+        const bool lacks_seeds = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return hpo::seeds_of(trial) > 1; });
+        page.line((all_infinite  ? "no complete trial has a finite value in study "
+                   : lacks_seeds ? "no configuration has all of its seeds yet in study "
+                                 : "no complete and feasible trial in study ") +
                   data.study.name + " (" + counted(data.trials.size(), "trial") + ")");
         return;
     }
@@ -93,21 +168,31 @@ void best(const Query& query, const BestOptions& options) {
         std::vector<Table::Column> columns{{"trial", Table::Align::right}};
         for (Table::Column& column : objectives.columns()) columns.push_back(std::move(column));
         if (any_doubtful) columns.push_back({"ran out of memory"});
+        const bool any_seeds =
+            std::ranges::any_of(winners, [&](const hpo::Trial* trial) { return configurations.seeds_of_trial(trial->number); });
+        if (any_seeds) columns.push_back({"seeds"});
         columns.push_back({"parameters"});
         Table table{std::move(columns)};
         for (const hpo::Trial* trial : winners) {
             std::vector<std::string> row{std::to_string(trial->number)};
-            for (std::string& cell : objectives.cells(*trial)) row.push_back(std::move(cell));
+            const auto* const seeds = configurations.seeds_of_trial(trial->number);
+            hpo::Trial shown = *trial;
+            for (std::size_t i = 0; seeds && i < shown.values.size(); ++i) shown.values[i] = seeds->mean(i);
+            for (std::string& cell : objectives.cells(shown)) row.push_back(std::move(cell));
             if (any_doubtful) row.emplace_back(is_doubtful(trial) ? "yes" : "");
+            if (any_seeds) row.push_back(seeds ? spread_text(*seeds, objectives.size()) : "");
             row.push_back(params_text(*trial));
             table.row(std::move(row));
         }
         table.print(page);
+        if (order) print_order(page, *order, configurations, objectives);
         print_others(page, others, objectives, any_doubtful);
         return;
     }
     const hpo::Trial& winner = *winners.front();
-    page.heading("Trial " + std::to_string(winner.number) + " of study " + data.study.name + ": " + objectives.values_text(winner) +
+    const auto* const seeds = configurations.seeds_of_trial(winner.number);
+    page.heading("Trial " + std::to_string(winner.number) + " of study " + data.study.name + ": " +
+                 (seeds ? seeds_text(*seeds, objectives) : objectives.values_text(winner)) +
                  (data.study.directions.size() > 1 ? ", alone on the Pareto front" : "") +
                  (any_doubtful ? std::string{" ("} + doubtful_value_text + ")" : ""));
     Table table{{{""}, {""}}};
@@ -122,6 +207,7 @@ void best(const Query& query, const BestOptions& options) {
                                          counted(static_cast<std::size_t>(ran->plan.accumulation_steps()), "step")});
     }
     table.print(page, 2);
+    if (order) print_order(page, *order, configurations, objectives);
     print_others(page, others, objectives, any_doubtful);
 }
 

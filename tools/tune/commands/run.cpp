@@ -76,36 +76,12 @@ void require_runs_in_program(const StudyArguments& arguments, bool is_program) {
 }  // namespace
 
 const std::vector<std::string>& words_of_run() {
-    static const std::vector<std::string> words{"store",
-                                                "study",
-                                                "trials",
-                                                "time",
-                                                "device",
-                                                "device-memory",
-                                                "min-free",
-                                                "device-wait",
-                                                "device-interval",
-                                                "fallback-device",
-                                                "ledger",
-                                                "workers",
-                                                "threads",
-                                                "target-share",
-                                                "seed",
-                                                "sampler",
-                                                "pruner",
-                                                "guard",
-                                                "recovery",
-                                                "worker-trials",
-                                                "attempt-time",
-                                                "silence-time",
-                                                "breaker",
-                                                "plugin-timeout",
-                                                "progress",
-                                                "save-best",
-                                                "accept-changed-options",
-                                                "log",
-                                                "log-size",
-                                                "store-wait"};
+    static const std::vector<std::string> words{
+        "store",        "study",           "trials",          "time",           "device",   "device-memory", "min-free",
+        "device-wait",  "device-interval", "fallback-device", "ledger",         "workers",  "threads",       "target-share",
+        "seed",         "seeds",           "sampler",         "pruner",         "guard",    "recovery",      "worker-trials",
+        "attempt-time", "silence-time",    "breaker",         "plugin-timeout", "progress", "save-best",     "accept-changed-options",
+        "log",          "log-size",        "store-wait"};
     return words;
 }
 

@@ -46,9 +46,9 @@ Trial stored_trial(const Settings& settings, const std::string& which) {
         if (study.directions.size() > 1)
             throw Error{Errc::usage, "--trial best: study " + study.name + " has " + std::to_string(study.directions.size()) +
                                          " objectives; expected a number: hpo-analyze best lists the Pareto front"};
-        const Trial* best = best_trial(trials, study.directions.at(0));
-        if (!best) throw Error{Errc::usage, "--trial best: study " + study.name + " has no complete trial yet"};
-        return *best;
+        const auto best = analysis::best_trials(trials, study.directions);
+        if (best.empty()) throw Error{Errc::usage, "--trial best: study " + study.name + " has no complete trial yet"};
+        return *best.front();
     }
     const auto number = field_traits<std::int64_t>::parse(which);
     const auto found = number ? std::ranges::find(trials, *number, &Trial::number) : trials.end();

@@ -90,8 +90,9 @@ std::int64_t Progress::wanted_trials() const {
 void Progress::count(const Trial& trial) {
     counts_.add(trial);
     if (study_.directions.size() != 1) return;
-    if (const Trial* best = best_trial({&trial, 1}, study_.directions[0]);
-        best && (!best_ || better(study_.directions[0], best->values[0], *best_))) {
+    const Trial* const configuration = is_finished(trial.state) ? seeds_.take(trial) : nullptr;
+    const Trial* const best = configuration ? best_trial({configuration, 1}, study_.directions[0]) : nullptr;
+    if (best && (!best_ || better(study_.directions[0], best->values[0], *best_))) {
         best_ = best->values[0];
         best_trial_ = best->number;
     }
@@ -113,6 +114,7 @@ void Progress::learn_pace(const Trial& trial) {
 
 void Progress::others_changed(const std::vector<Trial>& trials) {
     counts_ = {};
+    seeds_ = {};
     for (const Trial& trial : trials) count(trial);
     idle();
 }

@@ -156,7 +156,8 @@ private:
     std::int64_t refused_in_a_row_ = 0;
     std::string latest_refusal_;
     std::optional<Due> due_;
-    std::optional<double> best_;
+    SeedGroups seeds_;
+    std::optional<double> best_;  ///< of trials that differ in their seed alone the mean
     std::int64_t best_trial_ = -1;
     std::map<std::int64_t, Running> running_;
     std::int64_t finished_here_ = 0;

@@ -31,6 +31,7 @@ inline constexpr KnownWord known_words[] = {
      "a trial that must shrink is shrunk to this share of the device's memory (above 0, at most 1), if a quarter of its micro-batch "
      "is enough for that; auto: nearly half if trials share the device"},
     {"seed", "0", "N", "root of all randomness of the study"},
+    {"seeds", "1", "N", "trials of each configuration, which differ in their seed alone; the sampler learns their mean"},
     {"sampler", "auto", "NAME[:key=value,...]", "see hpo-tune policies sampler; a study that goes on keeps the one that it had"},
     {"pruner", "median", "NAME[:key=value,...]", "see hpo-tune policies pruner"},
     {"guard", "auto", "auto|NAME[:key=value,...]",

@@ -25,6 +25,9 @@
 
 namespace hpo::tune {
 
+/// Of the setting `seeds`.
+inline constexpr std::int64_t most_seeds = 1000;
+
 /// What a person typed about a study; the words are those that a script may use too.
 struct StudyArguments {
     std::string script;                       ///< its file, or what errors call `script_text`

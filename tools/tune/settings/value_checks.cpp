@@ -28,13 +28,10 @@ std::int64_t log_bytes(const Settings& settings) {
 
 std::vector<std::function<void()>> value_checks(const Settings& settings) {
     std::vector<std::function<void()>> checks{
-        [&] { static_cast<void>(settings.plan()); },
-        [&] { static_cast<void>(settings.whole("trials", 1)); },
-        [&] { static_cast<void>(settings.whole("seed", 0)); },
-        [&] { static_cast<void>(settings.time_seconds()); },
-        [&] { static_cast<void>(settings.plugin_timeout()); },
-        [&] { static_cast<void>(device_budget(settings)); },
-        [&] { static_cast<void>(settings.bytes("min-free")); },
+        [&] { static_cast<void>(settings.plan()); },           [&] { static_cast<void>(settings.whole("trials", 1)); },
+        [&] { static_cast<void>(settings.whole("seed", 0)); }, [&] { static_cast<void>(settings.whole("seeds", 1, most_seeds)); },
+        [&] { static_cast<void>(settings.time_seconds()); },   [&] { static_cast<void>(settings.plugin_timeout()); },
+        [&] { static_cast<void>(device_budget(settings)); },   [&] { static_cast<void>(settings.bytes("min-free")); },
         [&] { static_cast<void>(log_bytes(settings)); },
     };
     for (const char* word : {"breaker", "worker-trials"})

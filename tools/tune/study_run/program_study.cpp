@@ -47,6 +47,9 @@ void StudyRun::start_program() {
             "--isolation none: trials run in the program, one at a time; their memory is not planned, and one that crashes ends the study");
     else if (!call_.forks) note("each attempt runs the program anew, since it cannot fork: " + call_.why_not);
     for (const std::string& text : notes_of(call_, settings_)) note(text);
+    if (settings_.text("sampler") == program_policy && tune_.seeds > 1)
+        throw bad_value(settings_.place("seeds"), settings_.text("seeds") + " with the program's own sampler",
+                        "1, or a sampler of hpo, which learns the mean: --sampler auto");
     if (settings_.text("sampler") == program_policy) policies_.sampler = registry::AnySampler{ProgramSampler{*front_}};
     if (settings_.text("pruner") == program_policy) policies_.pruner = registry::AnyPruner{ProgramPruner{*front_}};
 }

@@ -61,6 +61,19 @@ std::string explaining_tool(const TuneResult& result, const analysis::StudyCount
     return "look closer: hpo-analyze summary";
 }
 
+/// "loss 0.31 in trial 4", of several seeds "loss 0.31 ± 0.02, the mean of 3 seeds (trials 4, 7, 8)" with the mean's standard error.
+std::string best_value_text(const TuneResult& result, const Trial& best, const std::string& metric) {
+    Configurations configurations;
+    (void)configurations.of(result.trials);
+    const SeedTrials* const seeds = configurations.seeds_of_trial(best.number);
+    if (!seeds) return metric + " " + metric_value_text(metric, best.values[0]) + " in trial " + std::to_string(best.number);
+    std::vector<std::string> numbers;
+    for (const std::int64_t number : seeds->numbers()) numbers.push_back(std::to_string(number));
+    const auto error = seeds->standard_error(0);
+    return metric + " " + metric_value_text(metric, seeds->mean(0)) + (error ? " ± " + tools::two_digits(*error) : "") + ", the mean of " +
+           tools::counted(seeds->values().size(), "seed") + " (trials " + join_names(numbers) + ")";
+}
+
 bool is_done(const TuneResult& result, const analysis::StudyCounts& counts, std::int64_t wanted) {
     return !result.interrupted && static_cast<std::int64_t>(counts.ended()) >= wanted;
 }
@@ -84,7 +97,7 @@ void print_text(const TuneResult& result, const Settings& settings, std::int64_t
         print_front(result, settings);
     } else if (const Trial* best = result.best()) {
         const std::string& metric = settings.description().objectives[0].metric;
-        std::cout << "best: " << metric << " " << metric_value_text(metric, best->values[0]) << " in trial " << best->number << "\n";
+        std::cout << "best: " << best_value_text(result, *best, metric) << "\n";
         std::vector<std::vector<std::string>> rows;
         for (const Param& param : best->params) rows.push_back({"  " + param.name, display_text(param.value())});
         std::cout << table({"  parameter", "value"}, rows);
@@ -96,7 +109,8 @@ void print_text(const TuneResult& result, const Settings& settings, std::int64_t
                 std::cout << "  run as " << plan.accumulation_steps() << " x micro-batch " << *micro << "\n";
         }
     } else {
-        std::cout << "best: none yet\n";
+        const bool lacks_seeds = std::ranges::any_of(result.trials, [](const Trial& trial) { return seeds_of(trial) > 1; });
+        std::cout << "best: none yet" << (lacks_seeds ? ", because no configuration has all of its seeds" : "") << "\n";
     }
     if (const auto infinite = std::ranges::count_if(result.trials, has_infinite_value))
         std::cout << "left out: " << tools::counted(static_cast<std::size_t>(infinite), "trial")

@@ -99,6 +99,7 @@ StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options, P
       tune_{.trials = settings_.whole("trials", 1),
             .directions = settings_.directions(),
             .seed = static_cast<std::uint64_t>(settings_.whole("seed", 0)),
+            .seeds = settings_.whole("seeds", 1, most_seeds),
             .time_seconds = settings_.time_seconds(),
             .fixed = settings_.fixed(),
             .plan = settings_.plan(),

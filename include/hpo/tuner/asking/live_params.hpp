@@ -94,7 +94,7 @@ private:
     }
 
     double draw(std::int64_t number, Open& open, const std::string& name, const Distribution& distribution) {
-        const History history = books_.history();
+        const History history = books_.searched();
         return suggest_one(sampler_, TrialContext{number, history, Asker::program}, Seed{options_.seed}, open.fixed, open.joint, name,
                            distribution, books_.trial(number).params);
     }
