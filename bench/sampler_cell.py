@@ -20,7 +20,7 @@ import warnings
 
 import sampler_problems
 
-CHECKPOINTS = (25, 50, 100, 200)
+CHECKPOINTS = (25, 50, 100, 200, 1000, 10000)
 
 
 class Driver:

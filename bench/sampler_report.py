@@ -76,14 +76,16 @@ def show_problems(results):
     for problem in results.problems:
         if group_of(problem) == "speed":
             continue
+        longest = max(cell.trials for tool in results.tools for cell in results.by_key.get((tool, problem), []))
+        checkpoints = [checkpoint for checkpoint in CHECKPOINTS if checkpoint <= longest]
         rows = []
         for tool in results.tools:
             cells = results.by_key.get((tool, problem), [])
             failed = sum(cell.error is not None for cell in cells)
             seeds = f"{len(cells)}" + (f" ({failed} failed)" if failed else "")
             if cells:
-                rows.append([tool, seeds, *(quartiles(results.values(tool, problem, checkpoint).values()) for checkpoint in CHECKPOINTS)])
-        print_table([f"{problem} ({group_of(problem)})", "seeds", *(f"{checkpoint} trials" for checkpoint in CHECKPOINTS)], rows)
+                rows.append([tool, seeds, *(quartiles(results.values(tool, problem, checkpoint).values()) for checkpoint in checkpoints)])
+        print_table([f"{problem} ({group_of(problem)})", "seeds", *(f"{checkpoint} trials" for checkpoint in checkpoints)], rows)
 
 
 def holm(p_values):
