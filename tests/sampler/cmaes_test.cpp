@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "hpo/sampler/cma_restarts.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "support/catch.hpp"
 
 using hpo::sampler::CmaDistribution;
 using hpo::sampler::Cmaes;
+using hpo::sampler::CmaRestarts;
 using hpo::sampler::eigen_system;
 
 namespace {
@@ -54,6 +56,15 @@ double ellipsoid(const hpo::ParamSet& params) {
     for (const hpo::Param& param : params) {
         sum += weight * (param.internal - 1.3) * (param.internal - 1.3);
         weight *= 10;
+    }
+    return sum;
+}
+
+double rastrigin(const hpo::ParamSet& params) {
+    double sum = 0;
+    for (const hpo::Param& param : params) {
+        const double x = param.internal - 0.4;
+        sum += x * x + 10 * (1 - std::cos(2 * std::numbers::pi * x));
     }
     return sum;
 }
@@ -225,30 +236,138 @@ TEST_CASE("a range that changes once is followed, and one that changes with each
 }
 
 TEST_CASE("where it has converged, it starts anew with twice the population") {
-    const auto rastrigin = [](const hpo::ParamSet& params) {  // its local minima lie at whole numbers
-        double sum = 0;
-        for (const hpo::Param& param : params) {
-            const double x = param.internal - 0.4;
-            sum += x * x + 10 * (1 - std::cos(2 * std::numbers::pi * x));
-        }
-        return sum;
-    };
     int found = 0, found_at_once = 0;
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
-        for (const bool restart : {true, false}) {
+        for (const std::string restart : {"ipop", "none"}) {
             Cmaes sampler{{.restart = restart}};
             std::vector<hpo::Trial> trials;
             run(sampler, box(2), rastrigin, trials, 8000, seed);
-            (restart ? found : found_at_once) += best(trials) < 1e-3 ? 1 : 0;
+            (restart == "ipop" ? found : found_at_once) += best(trials) < 1e-3 ? 1 : 0;
         }
     }
     CHECK(found == 4);
     CHECK(found_at_once < 4);
 }
 
+TEST_CASE("BIPOP takes the regime that has spent less, and draws small populations and step sizes") {
+    constexpr std::size_t first = 10;
+    CmaRestarts restarts{CmaRestarts::Strategy::bipop, first};
+    CHECK(restarts.is_small());
+    restarts.spend(1000);
+    CHECK_FALSE(restarts.is_spent());
+    hpo::Rng rng = hpo::Seed{1}.rng();
+    CHECK(restarts.next(rng).population == 20);
+    restarts.spend(600);
+    CHECK(restarts.next(rng).population == 40);  // 600 beside 1000
+    restarts.spend(600);
+    CHECK(restarts.next(rng).population <= 20);  // 1200 beside 1000
+    CHECK(restarts.is_small());
+    restarts.spend(290);
+    CHECK_FALSE(restarts.is_spent());
+    restarts.spend(10);
+    CHECK(restarts.is_spent());  // half of 600
+    CHECK(restarts.next(rng).population == 80);
+
+    std::size_t small = 1300, large = 1200, largest = 80, latest = 0;  // counted anew
+    double least_factor = 1, greatest_factor = 0;
+    int small_starts = 0;
+    for (int start = 0; start < 300; ++start) {
+        const std::size_t spent = restarts.is_small() ? latest / 2 : 100 + rng.below(5000);
+        restarts.spend(spent);
+        if (!restarts.is_small()) latest = spent;
+        CHECK(restarts.is_spent() == restarts.is_small());
+        (restarts.is_small() ? small : large) += spent;
+        hpo::Rng same = rng;
+        const CmaRestarts::Start next = restarts.next(rng);
+        REQUIRE(restarts.is_small() == small < large);
+        if (!restarts.is_small()) {
+            CHECK(next.population == (largest *= 2));
+            CHECK(next.sigma_factor == 1);
+            if (largest > 1'000'000'000) break;
+            continue;
+        }
+        ++small_starts;
+        const double share = same.uniform();
+        const double ratio = 0.5 * static_cast<double>(largest) / static_cast<double>(first);
+        CHECK(next.population == static_cast<std::size_t>(static_cast<double>(first) * std::pow(ratio, share * share)));
+        CHECK(next.sigma_factor == Approx(std::pow(10, -2 * same.uniform())));
+        least_factor = std::min(least_factor, next.sigma_factor);
+        greatest_factor = std::max(greatest_factor, next.sigma_factor);
+    }
+    CHECK(small_starts > 20);
+    CHECK(least_factor >= 0.01);
+    CHECK(least_factor < 0.05);
+    CHECK(greatest_factor > 0.5);
+}
+
+TEST_CASE("where BIPOP's regimes have spent equally much, it takes the large one") {
+    CmaRestarts restarts{CmaRestarts::Strategy::bipop, 10};
+    hpo::Rng rng = hpo::Seed{1}.rng();
+    restarts.spend(500);
+    CHECK(restarts.next(rng).population == 20);
+    restarts.spend(500);
+    CHECK(restarts.next(rng).population == 40);
+}
+
+TEST_CASE("with BIPOP a small start ends when it has spent half of what the large one has") {
+    // Where all values are equal, a start with population n in 5 dimensions ends after 10 + 150 / n generations. So the first, with 8,
+    // ends after 224 trials, and the large one, with 16, after another 304. The small one has 8, because that is half of 16, and
+    // would end after another 224, but may spend 152 only.
+    const auto spread = [](const std::vector<hpo::Trial>& trials, std::size_t first, std::size_t end) {
+        double least = 5, greatest = -5;
+        for (std::size_t trial = first; trial < end; ++trial) {
+            const double x = trials[trial].params.number("x0").value();
+            least = std::min(least, x);
+            greatest = std::max(greatest, x);
+        }
+        return greatest - least;
+    };
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {  // with which the small start has a small step size
+        Cmaes sampler{{.restart = "bipop"}};
+        std::vector<hpo::Trial> trials;
+        run(
+            sampler, box(5), [](const hpo::ParamSet&) { return 1.0; }, trials, 704, seed);
+        CHECK(spread(trials, 528, 680) < 1);
+        CHECK(spread(trials, 680, 704) > 2);
+    }
+}
+
+TEST_CASE("with BIPOP it finds the best of many minima, and goes on with the very draws") {
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+        Cmaes sampler{{.restart = "bipop"}};
+        std::vector<hpo::Trial> trials;
+        run(sampler, box(2), rastrigin, trials, 20'000, seed);
+        CHECK(best(trials) < 1e-3);
+    }
+    Cmaes sampler{{.restart = "bipop"}};
+    std::vector<hpo::Trial> trials;
+    run(sampler, box(1), rastrigin, trials, 3000);
+    for (const std::size_t first : {1U, 500U, 1501U, 2700U}) {
+        std::vector<hpo::Trial> begun(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(first));
+        Cmaes other{{.restart = "bipop"}};
+        run(other, box(1), rastrigin, begun, 3000);
+        CHECK(std::equal(begun.begin(), begun.end(), trials.begin(), [](const auto& a, const auto& b) { return a.params == b.params; }));
+    }
+}
+
+TEST_CASE("a study that has restart=true or restart=false goes on") {
+    const auto values = [](const std::string& restart) {
+        Cmaes sampler{{.restart = restart}};
+        std::vector<hpo::Trial> trials;
+        run(sampler, box(1), rastrigin, trials, 800);
+        std::vector<double> found;
+        for (const hpo::Trial& trial : trials) found.push_back(trial.values[0]);
+        return found;
+    };
+    CHECK(values("true") == values("ipop"));
+    CHECK(values("false") == values("none"));
+    CHECK(values("true") != values("false"));
+}
+
 TEST_CASE("cmaes refuses settings and studies that it cannot have") {
     CHECK_THROWS_WITH(Cmaes{{.population = 1}}, Catch::Contains("2 or more"));
     CHECK_THROWS_WITH(Cmaes{{.sigma = 0}}, Catch::Contains("above 0"));
+    CHECK_THROWS_WITH(Cmaes{{.restart = "twice"}}, Catch::Contains("restart: got twice; expected ipop, bipop or none"));
     constexpr std::array two{hpo::Direction::minimize, hpo::Direction::maximize};
     const hpo::History history{"study", two, {}, {}};
     Cmaes sampler;

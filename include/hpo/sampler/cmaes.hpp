@@ -18,6 +18,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/core/field.hpp"
 #include "hpo/sampler/cma_distribution.hpp"
+#include "hpo/sampler/cma_restarts.hpp"
 #include "hpo/sampler/concept.hpp"
 #include "hpo/sampler/history_cursor.hpp"
 #include "hpo/sampler/model_axis.hpp"
@@ -30,7 +31,7 @@ namespace hpo::sampler {
 
 /// Adapts a normal distribution over the numbers of the space to where good trials lie (CMA-ES, see CmaDistribution). Every generation of
 /// `population` trials moves it. Numbers on a grid keep a margin, so that none of them is given up too soon. Where the distribution has
-/// shrunk to a point, it starts anew elsewhere with twice the population (IPOP: Auger and Hansen 2005).
+/// shrunk to a point, it starts anew elsewhere with another population (see CmaRestarts).
 ///
 /// Learns from every finished trial that has a value, whoever proposed it, in the order in which they ended. So a study goes on where
 /// another sampler left it. Infeasible trials and refused proposals are the worst of their generation. Pruned and failed trials are
@@ -49,7 +50,7 @@ public:
         double sigma = 1.0 / 6;
         bool separable = false;
         bool margin = true;
-        bool restart = true;
+        std::string restart = "ipop";
     };
     static constexpr void fields(auto field) {
         field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
@@ -58,16 +59,17 @@ public:
         field("separable", &Config::separable,
               "adapt each number by itself: faster for many numbers, blind to how they depend on each other");
         field("margin", &Config::margin, "keep a chance that numbers on a grid leave their cell");
-        field("restart", &Config::restart, "start anew with twice the population once it has converged");
+        field("restart", &Config::restart,
+              "ipop: start anew with twice the population once it has converged; bipop: with a large or a small one; none");
     }
 
     Cmaes() : Cmaes{Config{}} {}
-    explicit Cmaes(Config config) : config_{config} {
-        if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
+    explicit Cmaes(Config config) : config_{std::move(config)}, strategy_{strategy_of(config_.restart)} {
+        if (config_.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config_.startup_trials), "0 or more");
         constexpr std::int64_t most = 100'000;
-        if (config.population < 0 || config.population == 1 || config.population > most)
-            throw bad_value("population", std::to_string(config.population), "0, or 2 or more, at most " + std::to_string(most));
-        if (!(config.sigma > 0 && config.sigma <= 1)) throw bad_value("sigma", display_text(config.sigma), "above 0, at most 1");
+        if (config_.population < 0 || config_.population == 1 || config_.population > most)
+            throw bad_value("population", std::to_string(config_.population), "0, or 2 or more, at most " + std::to_string(most));
+        if (!(config_.sigma > 0 && config_.sigma <= 1)) throw bad_value("sigma", display_text(config_.sigma), "above 0, at most 1");
     }
 
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
@@ -119,6 +121,18 @@ private:
         std::int64_t number;  ///< of the trial; -1: a refused proposal
     };
 
+    /// Older studies have true and false.
+    [[nodiscard]] static CmaRestarts::Strategy strategy_of(const std::string& restart) {
+        if (restart == "ipop" || restart == "true") return CmaRestarts::Strategy::ipop;
+        if (restart == "none" || restart == "false") return CmaRestarts::Strategy::none;
+        if (restart == "bipop") return CmaRestarts::Strategy::bipop;
+        throw bad_value("restart", restart, "ipop, bipop or none");
+    }
+    [[nodiscard]] CmaDistribution distribution_at(std::vector<double> mean, CmaRestarts::Start start) const {
+        return {std::move(mean),
+                {.population = start.population, .sigma = start.sigma_factor * config_.sigma, .separable = config_.separable}};
+    }
+
     [[nodiscard]] bool has_learned() const { return distribution_ && observed_ >= config_.startup_trials; }
     [[nodiscard]] double model_at(std::size_t i, double unit) const { return axes_[i].low + unit * (axes_[i].high - axes_[i].low); }
     [[nodiscard]] double unit_of(std::size_t i, double internal) const {
@@ -149,13 +163,15 @@ private:
     void adapt(Seed seed);
 
     Config config_;
+    CmaRestarts::Strategy strategy_;
     HistoryCursor cursor_;
     std::vector<Dimension> dimensions_;
     std::vector<ModelAxis> axes_;
     std::optional<CmaDistribution> distribution_;
     std::vector<Told> generation_;
     std::int64_t observed_ = 0;
-    std::int64_t restarts_ = 0;
+    CmaRestarts restarts_;
+    std::uint64_t restart_count_ = 0;
     std::size_t flat_ = 0;  ///< generations in a row without a difference
     std::map<std::string, std::pair<std::shared_ptr<const Distribution>, int>>
         ranges_;  ///< the latest of each number, and how often it changed
@@ -188,14 +204,15 @@ inline void Cmaes::start(const TrialContext& trial) {
     distribution_.reset();
     axes_.clear();
     generation_.clear();
-    observed_ = restarts_ = 0;
+    observed_ = 0;
+    restart_count_ = 0;
     flat_ = 0;
     latest_.reset();
     ranges_.clear();
     if (dimensions_.empty()) return;
     for (const Dimension& dimension : dimensions_) axes_.emplace_back(*dimension.distribution);
-    distribution_.emplace(std::vector<double>(dimensions_.size(), 0.5),
-                          CmaDistribution::Options{static_cast<std::size_t>(config_.population), config_.sigma, config_.separable});
+    distribution_ = distribution_at(std::vector<double>(dimensions_.size(), 0.5), {static_cast<std::size_t>(config_.population), 1});
+    restarts_ = CmaRestarts{strategy_, distribution_->population()};
 }
 
 /// True if the parameters do not have a number of the model, whatever its range. `expected` is its probable place.
@@ -307,6 +324,7 @@ inline void Cmaes::take_in(const Observation& observation, Seed seed) {
 
 inline void Cmaes::adapt(Seed seed) {
     std::vector<Told> told = std::exchange(generation_, {});
+    restarts_.spend(told.size());
     std::stable_sort(told.begin(), told.end(), [](const Told& a, const Told& b) { return a.rank < b.rank; });
     const bool is_flat = !(told.front().rank < told.back().rank);
     flat_ = is_flat ? flat_ + 1 : 0;
@@ -323,14 +341,14 @@ inline void Cmaes::adapt(Seed seed) {
         distribution_->keep_margin(i, thresholds);
     }
     const double shortest = 1e-9, most_condition = 1e14;
-    const bool is_over = distribution_->widest() < shortest || distribution_->condition() > most_condition ||
+    const bool is_over = restarts_.is_spent() || distribution_->widest() < shortest || distribution_->condition() > most_condition ||
                          flat_ >= 10 + 30 * dimensions_.size() / distribution_->population();
-    if (!config_.restart || !is_over) return;
+    if (!restarts_.restarts() || !is_over) return;
     flat_ = 0;
-    Rng rng = seed.derive("cmaes").derive(static_cast<std::uint64_t>(++restarts_)).rng();
+    Rng rng = seed.derive("cmaes").derive(++restart_count_).rng();
     std::vector<double> mean;
     for (std::size_t i = 0; i < dimensions_.size(); ++i) mean.push_back(rng.uniform());
-    distribution_.emplace(std::move(mean), CmaDistribution::Options{2 * distribution_->population(), config_.sigma, config_.separable});
+    distribution_ = distribution_at(std::move(mean), restarts_.next(rng));
 }
 
 }  // namespace hpo::sampler
