@@ -65,16 +65,52 @@ struct EigenSystem {
     return system;
 }
 
+/// A learning rate that is proportional to the ratio of signal and noise in the steps that it is told (Nomura, Akimoto and Ono 2023,
+/// "CMA-ES with Learning Rate Adaptation", arXiv:2304.03473).
+class AdaptedRate {
+public:
+    /// `averaging`: the weight of the latest step in the moving averages.
+    explicit AdaptedRate(double averaging) : averaging_{averaging} {}
+
+    [[nodiscard]] double value() const noexcept { return value_; }
+
+    /// `step`: in the coordinates in which what it moves from is a standard normal distribution. Its unit does not matter.
+    void adapt(const std::vector<double>& step) {
+        average_.resize(step.size(), 0);
+        double length = 0, signal = 0;  // squared
+        for (std::size_t i = 0; i < step.size(); ++i) {
+            average_[i] += averaging_ * (step[i] - average_[i]);
+            length += step[i] * step[i];
+            signal += average_[i] * average_[i];
+        }
+        length_ += averaging_ * (length - length_);
+        const double noise = length_ - signal;
+        if (!(noise > 0)) return;
+        const double ratio = (signal - averaging_ / (2 - averaging_) * length_) / noise;
+        constexpr double target = 1.4, slowness = 0.1;  // alpha and gamma of the paper
+        const double change = std::clamp(ratio / (target * value_) - 1, -1.0, 1.0);
+        value_ = std::min(1.0, value_ * std::exp(std::min(slowness * value_, averaging_) * change));
+    }
+
+private:
+    double averaging_;
+    double value_ = 1;
+    std::vector<double> average_;
+    double length_ = 0;  ///< the average of the steps' squared lengths
+};
+
 /// The normal distribution that CMA-ES adapts (Hansen 2016, "The CMA Evolution Strategy: A Tutorial", arXiv:1604.00772). It minimises.
 /// A point that the distribution is unlikely to have drawn moves it no further than a likely one (Hansen 2011, "Injecting external
 /// solutions into CMA-ES", arXiv:1110.4181). Coordinates on a grid keep a margin (Hamano et al. 2022, "CMA-ES with Margin",
-/// arXiv:2205.13482).
+/// arXiv:2205.13482). With `lr_adapt` the mean and the covariance take only a part of each step (see AdaptedRate). The covariance is then
+/// the one before the margin's scale, which has no learning rate.
 class CmaDistribution {
 public:
     struct Options {
         std::size_t population = 0;  ///< 0: 4 + 3 ln d
         double sigma = 1.0 / 6;
         bool separable = false;  ///< a diagonal covariance (Ros and Hansen 2008)
+        bool lr_adapt = false;   ///< not with `separable`
     };
 
     CmaDistribution(std::vector<double> mean, Options options)
@@ -97,6 +133,8 @@ public:
     /// The greatest standard deviation along an axis of the ellipsoid, and how long it is beside the shortest.
     [[nodiscard]] double widest() const { return sigma_ * std::sqrt(eigen_values_.back()); }
     [[nodiscard]] double condition() const { return eigen_values_.back() / eigen_values_.front(); }
+    [[nodiscard]] double mean_rate() const noexcept { return mean_rate_.value(); }
+    [[nodiscard]] double covariance_rate() const noexcept { return covariance_rate_.value(); }
 
     /// One point. O(d^2).
     [[nodiscard]] std::vector<double> draw(Rng& rng) const {
@@ -133,9 +171,13 @@ public:
         for (std::size_t k = 0; k < parents_; ++k) {
             for (std::size_t i = 0; i < d; ++i) moved[i] += weights_[k] * steps[k][i];
         }
-        for (std::size_t i = 0; i < d; ++i) mean_[i] += sigma_ * scale_[i] * moved[i];
-
         const std::vector<double> white = whitened(moved);
+        const double former_rate = mean_rate();
+        const double former_sigma = sigma_;
+        const std::vector<std::vector<double>> former_covariance = options_.lr_adapt ? covariance_ : std::vector<std::vector<double>>{};
+        if (options_.lr_adapt) mean_rate_.adapt(white);
+        for (std::size_t i = 0; i < d; ++i) mean_[i] += mean_rate() * sigma_ * scale_[i] * moved[i];
+
         for (std::size_t i = 0; i < d; ++i)
             path_sigma_[i] = (1 - c_sigma_) * path_sigma_[i] + std::sqrt(c_sigma_ * (2 - c_sigma_) * effective_) * white[i];
         ++generation_;
@@ -160,7 +202,12 @@ public:
                 covariance_[i][j] = covariance_[j][i] = value;
             }
         }
-        decompose();
+        if (options_.lr_adapt) {
+            take_part_of_step(former_sigma, former_covariance);
+            sigma_ *= former_rate / mean_rate();  // the best step size is proportional to 1 / rate
+        } else {
+            decompose();
+        }
     }
 
     /// Keeps the chance that coordinate `i` leaves the cell of the grid in which the mean lies. `thresholds` are the ends of the cells
@@ -206,6 +253,40 @@ private:
             for (std::size_t i = 0; i < v.size(); ++i) white[i] += along * system_.vectors[k][i];
         }
         return white;
+    }
+
+    /// Goes back from sigma^2 C towards the former one, and makes C one of determinant 1.
+    void take_part_of_step(double former_sigma, const std::vector<std::vector<double>>& former) {
+        const std::size_t d = dimensions();
+        const double grown = sigma_ * sigma_ / (former_sigma * former_sigma);
+        std::vector<std::vector<double>> half(d);  // whitened on one side
+        for (std::size_t i = 0; i < d; ++i) {
+            std::vector<double> row(d);
+            for (std::size_t j = 0; j < d; ++j) row[j] = grown * covariance_[i][j] - former[i][j];
+            half[i] = whitened(row);
+        }
+        std::vector<double> step;
+        for (std::size_t j = 0; j < d; ++j) {
+            std::vector<double> column(d);
+            for (std::size_t i = 0; i < d; ++i) column[i] = half[i][j];
+            const std::vector<double> white = whitened(column);
+            step.insert(step.end(), white.begin(), white.end());
+        }
+        covariance_rate_.adapt(step);
+        const double rate = covariance_rate();
+        for (std::size_t i = 0; i < d; ++i) {
+            for (std::size_t j = 0; j < d; ++j) covariance_[i][j] = (1 - rate) * former[i][j] + rate * grown * covariance_[i][j];
+        }
+        decompose();
+        double logarithms = 0;
+        for (const double value : system_.values) logarithms += std::log(value);
+        const double mean_value = std::exp(logarithms / static_cast<double>(d));
+        sigma_ = former_sigma * std::sqrt(mean_value);
+        for (std::vector<double>& row : covariance_) {
+            for (double& each : row) each /= mean_value;
+        }
+        for (double& value : system_.values) value /= mean_value;
+        for (double& value : eigen_values_) value /= mean_value;
     }
 
     void decompose() {
@@ -263,6 +344,8 @@ private:
     double sigma_;
     std::vector<double> path_sigma_;
     std::vector<double> path_c_;
+    AdaptedRate mean_rate_{0.1};
+    AdaptedRate covariance_rate_{0.03};
     std::vector<double> scale_;  ///< A of CMA-ES with margin, a diagonal matrix
     std::vector<std::vector<double>> covariance_;
     EigenSystem system_;

@@ -51,6 +51,7 @@ public:
         bool separable = false;
         bool margin = true;
         std::string restart = "ipop";
+        bool lr_adapt = false;
     };
     static constexpr void fields(auto field) {
         field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
@@ -61,6 +62,7 @@ public:
         field("margin", &Config::margin, "keep a chance that numbers on a grid leave their cell");
         field("restart", &Config::restart,
               "ipop: start anew with twice the population once it has converged; bipop: with a large or a small one; none");
+        field("lr_adapt", &Config::lr_adapt, "adapt learning rates: smaller steps where values are noisy; takes many trials");
     }
 
     Cmaes() : Cmaes{Config{}} {}
@@ -70,6 +72,7 @@ public:
         if (config_.population < 0 || config_.population == 1 || config_.population > most)
             throw bad_value("population", std::to_string(config_.population), "0, or 2 or more, at most " + std::to_string(most));
         if (!(config_.sigma > 0 && config_.sigma <= 1)) throw bad_value("sigma", display_text(config_.sigma), "above 0, at most 1");
+        if (config_.lr_adapt && config_.separable) throw bad_value("lr_adapt", "true together with separable=true", "one of the two");
     }
 
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
@@ -130,7 +133,10 @@ private:
     }
     [[nodiscard]] CmaDistribution distribution_at(std::vector<double> mean, CmaRestarts::Start start) const {
         return {std::move(mean),
-                {.population = start.population, .sigma = start.sigma_factor * config_.sigma, .separable = config_.separable}};
+                {.population = start.population,
+                 .sigma = start.sigma_factor * config_.sigma,
+                 .separable = config_.separable,
+                 .lr_adapt = config_.lr_adapt}};
     }
 
     [[nodiscard]] bool has_learned() const { return distribution_ && observed_ >= config_.startup_trials; }
