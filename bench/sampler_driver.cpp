@@ -7,9 +7,9 @@
 //   float NAME LOW HIGH [log]       int NAME LOW HIGH [log]       categorical NAME COUNT     its choices are 0 to COUNT - 1
 // A parameter that ends in `if NAME = INDEX` exists only where that categorical parameter, of a line above, has that choice.
 //
-// Each trial is a line `NAME=VALUE ...` from here, and then a line from the caller: the values, or `infeasible V` and the values, for a
-// constraint that is violated by V. The caller ends the input when it has enough. The last line is `# seconds S last L`: the processor time
-// of all suggestions that were answered, and the mean of the last ten of them.
+// Each trial is a line `NAME=VALUE ...` from here, and then a line from the caller: the values, after a `constraint V` for each constraint,
+// if there are any. V > 0 is a violation. The caller ends the input when it has enough. The last line is `# seconds S last L`: the
+// processor time of all suggestions that were answered, and the mean of the last ten of them.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include <iostream>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -129,17 +130,14 @@ void draw(const Problem& problem, hpo::SpaceTrial& trial) {
 
 /// Adds what the caller answered. Returns false at the end of the input.
 bool read_result(Lines& lines, std::size_t objectives, hpo::Trial& trial) {
-    auto words = lines.next();
+    const auto words = lines.next();
     if (!words) return false;
-    const std::string expected = std::to_string(objectives) + " values, perhaps after infeasible V with V > 0";
-    if (words->size() >= 2 && words->front() == "infeasible") {
-        const auto violation = lines.number<double>(words->at(1), expected.c_str());
-        if (!(violation > 0)) lines.refuse(expected);
-        trial.constraints["c"] = violation;
-        words->erase(words->begin(), words->begin() + 2);
-    }
-    if (words->size() != objectives) lines.refuse(expected);
-    for (const std::string& word : *words) trial.values.push_back(lines.number<double>(word, expected.c_str()));
+    const std::string expected = std::to_string(objectives) + " values, perhaps after constraint V for each constraint";
+    std::span<const std::string> rest{*words};
+    for (; rest.size() >= 2 && rest[0] == "constraint"; rest = rest.subspan(2))
+        trial.constraints["c" + std::to_string(trial.constraints.size())] = lines.number<double>(rest[1], expected.c_str());
+    if (rest.size() != objectives) lines.refuse(expected);
+    for (const std::string& word : rest) trial.values.push_back(lines.number<double>(word, expected.c_str()));
     trial.state = hpo::TrialState::complete;
     return true;
 }
