@@ -3,6 +3,9 @@
 
   sampler_cell.py TOOL SAMPLER PROBLEM SEED TRIALS DRIVER     prints the best values and the seconds as JSON
 
+A best value is what sampler_progress.py says of the trials so far. Each tool is told the constraints of a trial with their sign, also those
+that hold.
+
 TOOL is hpo, optuna, rustuna or smac. SAMPLER may have options, as in TPESampler:multivariate=False,n_startup_trials=5. The sampler `default`
 is the one that create_study takes by itself. The seconds are processor time of suggestions: ask and all questions, without tell and without
 the value. Optuna and Rustuna run a short study before it counts, because they load some modules at their first suggestions only.
@@ -19,6 +22,7 @@ import time
 import warnings
 
 import sampler_problems
+from sampler_progress import Progress
 
 CHECKPOINTS = (25, 50, 100, 200, 1000, 10000)
 
@@ -26,11 +30,11 @@ CHECKPOINTS = (25, 50, 100, 200, 1000, 10000)
 class Driver:
     """One of hpo's samplers in the program sampler_driver."""
 
-    def __init__(self, program, sampler, parameters, seed):
+    def __init__(self, program, sampler, problem, seed):
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         self.process = subprocess.Popen([program, sampler, str(seed)], text=True, **pipes)
-        self.kinds = {parameter.name: parameter.kind for parameter in parameters}
-        self.send("\n".join(["1", *(parameter.line() for parameter in parameters), ""]))
+        self.kinds = {parameter.name: parameter.kind for parameter in problem.parameters}
+        self.send("\n".join([str(problem.objectives()), *(parameter.line() for parameter in problem.parameters), ""]))
 
     def send(self, text):
         with contextlib.suppress(BrokenPipeError):  # then ask says why
@@ -44,8 +48,8 @@ class Driver:
         pairs = [word.split("=") for word in line.split()]
         return {name: float(value) if self.kinds[name] == "float" else int(value) for name, value in pairs}
 
-    def tell(self, value):
-        self.send(repr(value))
+    def tell(self, values, constraints):
+        self.send(" ".join([*(f"constraint {constraint!r}" for constraint in constraints), *map(repr, values)]))
 
     def seconds(self):
         """All seconds and the mean of the last ten suggestions."""
@@ -74,10 +78,11 @@ class Timed:
 class Study(Timed):
     """A sampler of a tool with Optuna's interface."""
 
-    def __init__(self, tool, sampler, parameters, seed):
+    def __init__(self, tool, sampler, problem, seed):
         super().__init__()
-        self.study = tool.create_study(sampler=make_sampler(tool, sampler, seed))
-        self.parameters = parameters
+        directions = ["minimize"] * problem.objectives()
+        self.study = tool.create_study(sampler=make_sampler(tool, sampler, directions, seed), directions=directions)
+        self.parameters = problem.parameters
 
     def suggest_all(self):
         self.trial = self.study.ask()
@@ -93,15 +98,20 @@ class Study(Timed):
         suggest = self.trial.suggest_float if parameter.kind == "float" else self.trial.suggest_int
         return suggest(parameter.name, parameter.low, parameter.high, log=parameter.log)
 
-    def tell(self, value):
-        self.study.tell(self.trial.number, value)
+    def tell(self, values, constraints):
+        for i, constraint in enumerate(constraints):
+            self.trial.set_constraint(f"c{i}", constraint)
+        self.study.tell(self.trial.number, list(values))
 
 
 class Smac(Timed):
-    """SMAC3 with its random forest, or with its Gaussian process."""
+    """SMAC3 with its random forest, or with its Gaussian process. It gets problems of one objective without constraints only."""
 
-    def __init__(self, sampler, parameters, seed, trials):
+    def __init__(self, sampler, problem, seed, trials):
         super().__init__()
+        if problem.reference or problem.constraints:
+            raise ValueError("smac: several objectives and constraints are not compared")
+        parameters = problem.parameters
         import ConfigSpace
         import smac
 
@@ -131,10 +141,10 @@ class Smac(Timed):
         self.trial = self.facade.ask()
         return dict(self.trial.config)
 
-    def tell(self, value):
+    def tell(self, values, constraints):
         from smac.runhistory import TrialValue
 
-        self.facade.tell(self.trial, TrialValue(cost=value))
+        self.facade.tell(self.trial, TrialValue(cost=values[0]))
 
 
 def plain_name(sampler):
@@ -142,9 +152,9 @@ def plain_name(sampler):
     return sampler.split(":")[0].lower().removesuffix("sampler")
 
 
-def make_sampler(tool, sampler, seed):
+def make_sampler(tool, sampler, directions, seed):
     known = {plain_name(name): kind for name, kind in vars(tool.samplers).items() if name.endswith("Sampler")}
-    known["default"] = type(tool.create_study().sampler)
+    known["default"] = type(tool.create_study(directions=directions).sampler)
     name = plain_name(sampler)
     if name not in known:
         raise ValueError(f"{tool.__name__}: unknown sampler '{sampler}'; known: {', '.join(sorted(known))}")
@@ -152,34 +162,45 @@ def make_sampler(tool, sampler, seed):
     return known[name](seed=seed, **{option: ast.literal_eval(value) for option, value in options})
 
 
-def make(tool, sampler, parameters, seed, trials, driver):
+def short_problem(problem):
+    """A problem of two numbers with as many objectives and constraints."""
+    return sampler_problems.Problem(
+        [sampler_problems.real(name, 0, 1) for name in ("x", "y")],
+        lambda values: (*values.values(), 0.0)[: problem.objectives()] if problem.reference else sum(values.values()),
+        problem.reference,
+        (lambda values: (values["x"] - 0.9,)) if problem.constraints else None,
+    )
+
+
+def make(tool, sampler, problem, seed, trials, driver):
     if tool == "hpo":
-        return Driver(driver, sampler, parameters, seed)
+        return Driver(driver, sampler, problem, seed)
     warnings.simplefilter("ignore")
     if tool == "smac":
-        return Smac(sampler, parameters, seed, trials)
+        return Smac(sampler, problem, seed, trials)
     module = importlib.import_module(tool)
     if tool == "optuna":
         module.logging.set_verbosity(module.logging.ERROR)
-    short = Study(module, sampler, [sampler_problems.real(name, 0, 1) for name in ("x", "y")], seed)
+    short = short_problem(problem)
+    study = Study(module, sampler, short, seed)
     for _ in range(12):
-        short.tell(sum(short.ask().values()))
-    return Study(module, sampler, parameters, seed)
+        study.tell(*short.measure(study.ask()))
+    return Study(module, sampler, problem, seed)
 
 
 def main():
     tool, sampler, name, seed, trials, driver = sys.argv[1:]
     seed, trials = int(seed), int(trials)
     problem = sampler_problems.catalogue()[name].make(seed)
-    study = make(tool, sampler, problem.parameters, seed, trials, driver)
-    best = float("inf")
+    study = make(tool, sampler, problem, seed, trials, driver)
+    progress = Progress(problem.reference)
     at = {}
     for number in range(1, trials + 1):
-        value = problem.value(study.ask())
-        study.tell(value)
-        best = min(best, value)
+        values, constraints = problem.measure(study.ask())
+        study.tell(values, constraints)
+        progress.add(values, constraints)
         if number in CHECKPOINTS:
-            at[number] = best
+            at[number] = progress.best()
     seconds, last = study.seconds()
     print(json.dumps({"best": at, "seconds": seconds, "last": last}))
 

