@@ -7,8 +7,8 @@
   bench/sampler_comparison.py                                                      # everything; it goes on where it was stopped
   bench/sampler_comparison.py --tools hpo:tpe,optuna:TPESampler,rustuna:tpe --problems functions,bbob_f01_5 --seeds 5 --trials 100
   bench/sampler_comparison.py --report                                             # the tables of what is there
-  bench/sampler_comparison.py --speed --tools hpo:tpe,optuna:TPESampler            # 1,000 trials of 40 parameters, 10,000 of 5, 1,000 with two objectives
-  bench/sampler_comparison.py --problems objectives --defaults hpo:auto,optuna:NSGAIISampler --tools hpo:auto,optuna:NSGAIISampler
+  bench/sampler_comparison.py --speed --tools hpo:tpe,optuna:TPESampler            # long studies: of 40 and of 5 parameters, and of two objectives
+  bench/sampler_comparison.py --tools hpo:auto,optuna:NSGAIISampler --problems objectives --defaults hpo:auto,optuna:NSGAIISampler
 
 What counts is the least value after 25, 50, 100 and 200 trials. With several objectives it is minus the hypervolume of these trials up to the
 problem's reference point, so that less is better there, too. With constraints it is the least value of a feasible trial, and infinite before

@@ -79,13 +79,13 @@ def show_problems(results):
             continue
         longest = max(cell.trials for tool in results.tools for cell in results.by_key.get((tool, problem), []))
         checkpoints = [checkpoint for checkpoint in CHECKPOINTS if checkpoint <= longest]
-        infinite = "infeasible" if group == "constrained" else "failed"
         measure = ", minus the hypervolume" if group == "objectives" else ""
         rows = []
         for tool in results.tools:
             cells = results.by_key.get((tool, problem), [])
             failed = sum(cell.error is not None for cell in cells)
             seeds = f"{len(cells)}" + (f" ({failed} failed)" if failed else "")
+            infinite = "infeasible" if group == "constrained" and not failed else "failed"
             if cells:
                 bests = [results.values(tool, problem, checkpoint).values() for checkpoint in checkpoints]
                 rows.append([tool, seeds, *(quartiles(best, infinite) for best in bests)])
@@ -173,19 +173,20 @@ def show_ranks(results, defaults):
 
 
 def show_times(results):
-    kinds = {"objectives": "several objectives", "constrained": "constrained"}
+    kinds = ("one objective", "several objectives", "constrained")
+    of_group = {"objectives": 1, "constrained": 2}
     times = collections.defaultdict(list)
     for (tool, problem), cells in results.by_key.items():
         group = group_of(problem)
         if group != "speed":
-            times[kinds.get(group, "others"), tool] += [cell for cell in cells if not cell.error]
+            times[of_group.get(group, 0), tool] += [cell for cell in cells if not cell.error]
     rows = []
-    for (kind, tool), cells in sorted(times.items(), key=lambda entry: (["others", *kinds.values()].index(entry[0][0]), entry[0][1])):
+    for (kind, tool), cells in sorted(times.items()):
         if cells:
             mean, last = numpy.mean([cell.seconds / cell.trials for cell in cells]), numpy.mean([cell.last for cell in cells])
-            rows.append([kind, tool, f"{len(cells)}", f"{1e3 * mean:.4g}", f"{1e3 * last:.4g}"])
+            rows.append([kinds[kind], tool, f"{len(cells)}", f"{1e3 * mean:.4g}", f"{1e3 * last:.4g}"])
     if rows:
-        print_table(["problems", "processor time of a suggestion", "cells", "mean, ms", "mean of the last ten, ms"], rows)
+        print_table(["processor time of a suggestion", "tool", "cells", "mean, ms", "mean of the last ten, ms"], rows)
     rows = []
     for problem in results.problems:
         for tool in results.tools:
