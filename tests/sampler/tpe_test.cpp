@@ -189,6 +189,43 @@ TEST_CASE("trials of two objectives gather along the front") {
     CHECK(near >= 30);  // of 60; by chance 4 would
 }
 
+TEST_CASE("a group has a density of its own: what differs in another group changes no draw of it") {
+    const hpo::Space branches = [](SpaceTrial& trial) {
+        trial.suggest_float("x", 0, 1);
+        if (std::get<std::string>(trial.suggest_categorical("kind", {std::string{"a"}, std::string{"b"}})) == "a")
+            trial.suggest_float("of_a", 0, 1);
+    };
+    /// 40 trials with branches in turn; those of branch a have `of_a` where `best_a` is best.
+    const auto past_of = [](double best_a) {
+        Past past = valley(0.5);
+        for (std::size_t i = 0; i < past.trials.size(); ++i) {
+            past.trials[i].params.set("kind", hpo::CategoricalDistribution{{std::string{"a"}, std::string{"b"}}},
+                                      static_cast<double>(i % 2));
+            if (i % 2 == 0) past.trials[i].params.set("of_a", unit, std::clamp(best_a + past.trials[i].values[0] - 0.2, 0.0, 1.0));
+        }
+        return past;
+    };
+    const auto drawn = [&](const Past& past, bool group, std::uint64_t seed) {
+        Tpe tpe{{.group = group}};
+        const hpo::History history = past.history();
+        return hpo::suggest_params(tpe, branches, {static_cast<std::int64_t>(past.trials.size()), history}, hpo::Seed{seed});
+    };
+    const Past one = past_of(0.3), other = past_of(0.7);
+    int equal = 0, equal_jointly = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        equal += drawn(one, true, seed).number("x") == drawn(other, true, seed).number("x") ? 1 : 0;
+        equal_jointly += drawn(one, false, seed).number("x") == drawn(other, false, seed).number("x") ? 1 : 0;
+    }
+    CHECK(equal == 20);
+    CHECK(equal_jointly < 20);
+    // Without branches there is one group, and nothing changes.
+    const Past flat = valley(0.3);
+    const hpo::History history = flat.history();
+    Tpe grouped{{.group = true}}, plain;
+    CHECK(hpo::suggest_params(grouped, x_in_unit, {40, history}, hpo::Seed{5}) ==
+          hpo::suggest_params(plain, x_in_unit, {40, history}, hpo::Seed{5}));
+}
+
 TEST_CASE("options out of range are refused") {
     CHECK_THROWS_WITH((Tpe{{.startup_trials = -1}}), "startup_trials: got -1; expected 0 or more");
     CHECK_THROWS_WITH((Tpe{{.kernels = 1}}), "kernels: got 1; expected 0, or 2 or more");

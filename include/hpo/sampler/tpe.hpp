@@ -14,6 +14,8 @@
 
 #include "hpo/core/field.hpp"
 #include "hpo/sampler/concept.hpp"
+#include "hpo/sampler/history_cursor.hpp"
+#include "hpo/sampler/parameter_groups.hpp"
 #include "hpo/sampler/tpe_observations.hpp"
 #include "hpo/sampler/tpe_parzen_estimator.hpp"
 #include "hpo/sampler/tpe_split.hpp"
@@ -27,7 +29,8 @@ namespace hpo::sampler {
 ///
 /// Draws uniformly until `startup_trials` trials have ended. Infeasible trials and rejected proposals are the worst observations. Running
 /// trials repel. A failed trial is ignored unless a constraint says that it was infeasible. One model covers all branches of a conditional
-/// space: an observation without a parameter has the prior there. Of several objectives the good trials are the best fronts (Ozaki et al.
+/// space: an observation without a parameter has the prior there. With `group` each group of parameters that always occur together has a
+/// density of its own instead, as Optuna's group=True. Of several objectives the good trials are the best fronts (Ozaki et al.
 /// 2022).
 ///
 /// What it has computed of a history it keeps for the next draw (TpeObservations). A draw then costs O(ei_candidates * kernels *
@@ -45,6 +48,7 @@ public:
         double prior_weight = 1;
         std::int64_t kernels = 400;
         std::string multivariate = "auto";
+        bool group = false;
     };
     static constexpr void fields(auto field) {
         field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
@@ -54,6 +58,7 @@ public:
         field("kernels", &Config::kernels, "trials that are not good and have a kernel, about; 0: all");
         field("multivariate", &Config::multivariate,
               "true: one density over all parameters; false: one for each; auto: true with one objective");
+        field("group", &Config::group, "one density over each group of parameters that always occur together, of a multivariate model");
     }
 
     Tpe() : Tpe{Config{}} {}
@@ -78,8 +83,14 @@ private:
     };
 
     [[nodiscard]] bool has_learned(const TrialContext& trial);
+    void follow_groups(const TrialContext& trial);
     [[nodiscard]] bool is_multivariate(const TrialContext& trial) const {
         return config_.multivariate == "auto" ? trial.history.directions.size() < 2 : config_.multivariate == "true";
+    }
+    [[nodiscard]] bool is_grouped(const TrialContext& trial) const { return config_.group && is_multivariate(trial); }
+    /// True if two parameters are drawn from one density.
+    [[nodiscard]] bool are_together(const TrialContext& trial, std::string_view a, std::string_view b) const {
+        return is_multivariate(trial) && (!config_.group || groups_.group_of(a) == groups_.group_of(b));
     }
     void draw_together(std::span<const Dimension> space, const TrialContext& trial, Rng& rng, ParamSet& drawn);
 
@@ -87,6 +98,8 @@ private:
 
     Config config_;
     TpeObservations observations_;
+    HistoryCursor cursor_;    ///< of groups_
+    ParameterGroups groups_;  ///< of complete and pruned trials; empty without `group`
 };
 
 static_assert(JointSampler<Tpe> && Configurable<Tpe>);
@@ -112,9 +125,13 @@ inline ParamSet Tpe::suggest_joint(const TrialContext& trial, Rng& rng) {
     if (space.empty()) return {};
     ParamSet drawn;
     drawn.reserve(space.size());
-    const std::size_t together = is_multivariate(trial) ? space.size() : 1;
-    for (std::size_t first = 0; first < space.size(); first += together)
-        draw_together(std::span{space}.subspan(first, together), trial, rng, drawn);
+    if (is_grouped(trial))
+        std::ranges::stable_sort(space, {}, [&](const Dimension& dimension) { return groups_.group_of(dimension.name); });
+    for (std::size_t first = 0, end = 0; first < space.size(); first = end) {
+        end = first + 1;
+        while (end < space.size() && are_together(trial, space[first].name, space[end].name)) ++end;
+        draw_together(std::span{space}.subspan(first, end - first), trial, rng, drawn);
+    }
     return drawn;
 }
 
@@ -146,7 +163,7 @@ inline double Tpe::suggest(const Ask& ask) {
     std::vector<double> known;
     bool are_latest = *observations_.latest(ask.name) == ask.distribution;  // the distributions, and not earlier ones with other ranges
     for (const Param& param : ask.fixed) {
-        if (!is_multivariate(ask.trial) || !is_modelled(param.name, *param.distribution)) continue;
+        if (!are_together(ask.trial, ask.name, param.name) || !is_modelled(param.name, *param.distribution)) continue;
         model.add_axis(param.name, *param.distribution);
         known.push_back(param.internal);
         are_latest = are_latest && *observations_.latest(param.name) == *param.distribution && model.axes.back().holds(param.internal);
@@ -183,7 +200,20 @@ inline TpeParzenEstimator Tpe::Model::estimator(const std::vector<const ParamSet
 
 inline bool Tpe::has_learned(const TrialContext& trial) {
     observations_.follow(trial.history, trial.number);
+    if (config_.group) follow_groups(trial);
     return observations_.learned_from() >= config_.startup_trials;
+}
+
+inline void Tpe::follow_groups(const TrialContext& trial) {
+    if (!cursor_.goes_on(trial.history)) {
+        cursor_.restart(trial.history);
+        groups_ = {};
+    }
+    const auto ended = [&](std::size_t place) {
+        const Trial& other = trial.history.trials[place];
+        if (other.state == TrialState::complete || other.state == TrialState::pruned) groups_.take_in(other.params);
+    };
+    cursor_.advance(trial.history, trial.number, ended, [](std::size_t) {});
 }
 
 inline std::size_t Tpe::greatest_ratio(const std::vector<double>& good, const std::vector<double>& other) {
