@@ -226,12 +226,15 @@ TEST_CASE("another study, or one that has changed, is looked at from its beginni
 }
 
 TEST_CASE("exponentials are those of the standard library, to 1e-15") {
+    using tpe_detail::Pair;
     for (double x = 0; x > -700; x -= 0.37) {
-        const auto found = tpe_detail::exp_below_zero(tpe_detail::Pair{x, x / 2});
-        CHECK(found[0] == Approx(std::exp(x)).epsilon(4e-16 + 1e-15));
-        CHECK(found[1] == Approx(std::exp(x / 2)).epsilon(4e-16 + 1e-15));
+        const auto found =
+            tpe_detail::exp_below_zero(tpe_detail::FourPairs{{Pair{x, x / 2}, Pair{x / 3, x / 4}, Pair{x / 5, x / 6}, Pair{x / 7, x / 8}}});
+        for (int i = 0; i < 8; ++i) CHECK(found.at[i / 2][i % 2] == Approx(std::exp(x / (i + 1))).epsilon(4e-16 + 1e-15));
     }
-    const auto none = tpe_detail::exp_below_zero(tpe_detail::Pair{-HUGE_VAL, -1e6});
-    CHECK(none[0] < 1e-300);
-    CHECK(none[1] < 1e-300);
+    const auto none = tpe_detail::exp_below_zero(tpe_detail::FourPairs{{Pair{-HUGE_VAL, -1e6}, Pair{}, Pair{}, Pair{-1000, 0}}});
+    CHECK(none.at[0][0] < 1e-300);
+    CHECK(none.at[0][1] < 1e-300);
+    CHECK(none.at[3][0] < 1e-300);
+    CHECK(none.at[3][1] == 1);
 }

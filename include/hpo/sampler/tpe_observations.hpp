@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -26,19 +27,31 @@ namespace hpo::sampler {
 
 namespace tpe_detail {
 
-/// exp(x) of two numbers x <= 0, to about 1e-15; below -700 it is exp(-700). Only additions and multiplications: a program that is not
-/// built for processors with fused ones gets the same bits on each x86-64.
-[[nodiscard]] inline Pair exp_below_zero(Pair x) {
+/// exp(x) of numbers x <= 0, to about 1e-15; below -700 it is exp(-700). Only additions and multiplications: a program that is not built
+/// for processors with fused ones gets the same bits on each x86-64. Several pairs at once, because each step waits for the one before it.
+struct FourPairs {
+    Pair at[4];
+};
+[[nodiscard]] inline FourPairs exp_below_zero(const FourPairs& x) {
     constexpr double shift = 0x1.8p52;  // adding it rounds to a whole number, which is then in the lowest bits
-    const Pair bounded = x < -700.0 ? Pair{-700.0, -700.0} : x;
-    const Pair shifted = bounded * 0x1.71547652b82fep0 + shift;
-    const Pair whole = shifted - shift;
-    const Pair rest = (bounded - whole * 0x1.62e42fefa0000p-1) - whole * 0x1.cf79abc9e3b3ap-40;  // in [-log(2) / 2, log(2) / 2]
-    Pair sum = Pair{} + 1.0 / 479001600;                                                         // Taylor's series
-    for (const double factorial : {39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
-        sum = sum * rest + 1 / factorial;
-    const PairOfBits exponent = (std::bit_cast<PairOfBits>(shifted) << 52U) + (std::uint64_t{1023} << 52U);
-    return sum * std::bit_cast<Pair>(exponent);
+    constexpr std::array inverse_factorials{1 / 39916800.0, 1 / 3628800.0, 1 / 362880.0, 1 / 40320.0, 1 / 5040.0, 1 / 720.0,
+                                            1 / 120.0,      1 / 24.0,      1 / 6.0,      1 / 2.0,     1.0,        1.0};
+    FourPairs shifted, rest, sum;
+    for (std::size_t i = 0; i < 4; ++i) {
+        const Pair bounded = x.at[i] < -700.0 ? Pair{-700.0, -700.0} : x.at[i];
+        shifted.at[i] = bounded * 0x1.71547652b82fep0 + shift;
+        const Pair whole = shifted.at[i] - shift;
+        rest.at[i] = (bounded - whole * 0x1.62e42fefa0000p-1) - whole * 0x1.cf79abc9e3b3ap-40;  // in [-log(2) / 2, log(2) / 2]
+        sum.at[i] = Pair{} + 1.0 / 479001600;                                                   // Taylor's series
+    }
+#pragma GCC unroll 12
+    for (const double inverse : inverse_factorials) {
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < 4; ++i) sum.at[i] = sum.at[i] * rest.at[i] + inverse;
+    }
+    for (std::size_t i = 0; i < 4; ++i)
+        sum.at[i] *= std::bit_cast<Pair>((std::bit_cast<PairOfBits>(shifted.at[i]) << 52U) + (std::uint64_t{1023} << 52U));
+    return sum;
 }
 
 }  // namespace tpe_detail
@@ -550,7 +563,7 @@ inline TpeGrowingKernels& TpeObservations::kernels_of(Axis& axis) {
 
 inline std::vector<double> TpeObservations::log_density_of_others(std::span<const std::string_view> names,
                                                                   const std::vector<std::vector<double>>& points) {
-    using tpe_detail::Pair, tpe_detail::pair_at, tpe_detail::exp_below_zero;
+    using tpe_detail::Pair, tpe_detail::FourPairs, tpe_detail::pair_at, tpe_detail::exp_below_zero;
     constexpr std::size_t block = TpeGrowingKernels::block;
     const std::size_t count = points.front().size();
     std::vector<const TpeGrowingKernels*> all;
@@ -577,7 +590,12 @@ inline std::vector<double> TpeObservations::log_density_of_others(std::span<cons
                 highest[i] = high;
             }
             Pair added{};
-            for (std::size_t k = 0; k < block; k += 2) added += exp_below_zero(pair_at(sum + k) - highest[i]);
+            for (std::size_t k = 0; k < block; k += 8) {
+                const Pair top = Pair{} + highest[i];
+                const FourPairs shares = exp_below_zero(
+                    {{pair_at(sum + k) - top, pair_at(sum + k + 2) - top, pair_at(sum + k + 4) - top, pair_at(sum + k + 6) - top}});
+                for (const Pair& share : shares.at) added += share;
+            }
             total[i] += added[0] + added[1];
         }
     }
