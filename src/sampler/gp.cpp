@@ -302,20 +302,33 @@ gp::GaussianProcess Gp::State::process(gp::Series& series, const History& histor
     return {{points_of(history, seen), scaled(seen)}, running, series.kernel, is_choice_};
 }
 
+/// Where the volume below a front ends in one objective: a little beyond the worst value of the front, so that points at its ends count,
+/// and far ones do not count for all (Ishibuchi et al. 2018, "How to specify a reference point in hypervolume calculation for fair
+/// performance comparison"). How far was measured with ZDT 1 to 3, DTLZ2 and a network's error and time. `worst` is that of all trials, for
+/// a front of one value.
+double reference_of(const std::vector<std::vector<double>>& front, std::size_t objective, double worst) {
+    const double share = front.front().size() > 2 ? 0.1 : 0.5;
+    const auto [least, greatest] =
+        std::ranges::minmax_element(front, {}, [&](const std::vector<double>& point) { return point[objective]; });
+    const double low = (*least)[objective], high = (*greatest)[objective];
+    return front.size() > 1 && high > low ? std::min(high + share * (high - low), reference_beyond(worst)) : reference_beyond(worst);
+}
+
 VectorXd Gp::State::propose(const TrialContext& trial, const std::vector<gp::Range>& ranges, Rng& rng) {
     const History& history = trial.history;
     const MatrixXd running = pending(history);
     std::vector<gp::GaussianProcess> objectives;
     std::vector<std::vector<double>> front(front_.size());
-    std::vector<double> reference;
+    std::vector<double> worst, reference;
     const auto as_it_is = [](double value) { return value; };
     for (std::size_t m = 0; m < objectives_.size() && !front_.empty(); ++m) {
         std::optional<gp::Standard> standard;  // the last one, of all that the process observes
         objectives.push_back(process(objectives_[m], history, running, as_it_is,
                                      [&](const auto& seen) { return standard.emplace(seen, config_.power_transform)(seen); }));
         for (std::size_t i = 0; i < front_.size(); ++i) front[i].push_back((*standard)(front_[i].values[m]));
-        reference.push_back(reference_beyond(standard->worst()));
+        worst.push_back(standard->worst());
     }
+    for (std::size_t m = 0; m < worst.size(); ++m) reference.push_back(reference_of(front, m, worst[m]));
     front = representative(std::move(front));
     for (Index i = 0; i < running.rows() && !objectives.empty(); ++i) {  // what runs is believed to end as predicted
         std::vector<double>& expected = front.emplace_back();
