@@ -590,7 +590,7 @@ class Policies(FrontTest):
                 }[words]
                 none(sampler_of(samplers.TPESampler(**options), False), words, "the study's own sampler goes on choosing")
             none(sampler_of(samplers.TPESampler(), True), "several objectives")
-            none(sampler_of(samplers.CmaEsSampler.__new__(samplers.CmaEsSampler), False), "hpo has no CmaEsSampler")
+            none(sampler_of(samplers.CmaEsSampler.__new__(samplers.CmaEsSampler), False), "the study's own CmaEsSampler goes on choosing; --sampler cmaes")
             class Own(samplers.TPESampler): pass
             none(sampler_of(Own(), False), "hpo has no Own")
             five = {"startup_trials": 5, "warmup_steps": 0, "interval_steps": 1, "min_trials": 1}
