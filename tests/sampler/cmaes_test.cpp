@@ -215,6 +215,24 @@ TEST_CASE("choices and what not every trial has are drawn by themselves") {
     CHECK(with_a < 200);
 }
 
+TEST_CASE("a first proposal that was refused does not say which numbers the trials have") {
+    const hpo::FloatDistribution range{-5, 5, false, {}};
+    hpo::Rejection refused;
+    refused.params.set("x0", range, 1);
+    refused.params.set("of_another_branch", range, 1);
+    const std::vector<hpo::Rejection> rejections{refused};
+    Cmaes sampler;
+    std::vector<hpo::Trial> trials;
+    for (const bool has_trials : {false, true}) {
+        if (has_trials) run(sampler, box(2), ellipsoid, trials, 20);
+        const hpo::History history{"study with a refusal", minimised, trials, rejections};
+        hpo::Rng rng{1};
+        const hpo::ParamSet drawn = sampler.suggest_joint({.number = std::ssize(trials), .history = history, .seed = hpo::Seed{1}}, rng);
+        CHECK((drawn.find("x1") != nullptr) == has_trials);
+        CHECK_FALSE(drawn.find("of_another_branch"));
+    }
+}
+
 TEST_CASE("a range that changes once is followed, and one that changes with each trial is none of the model") {
     const auto with_range = [](double high) {
         return [high](hpo::SpaceTrial& trial) {

@@ -274,7 +274,9 @@ inline void Cmaes::follow(const TrialContext& trial) {
         std::sort(news.begin(), news.end(), [](const Observation& a, const Observation& b) { return a.age < b.age; });
         const bool is_first = dimensions_.empty() && observed_ == 0 && !latest_;
         if (is_first) {
-            for (const Param& param : *news.front().params) {
+            const auto first = std::find_if(news.begin(), news.end(), [](const Observation& each) { return each.number >= 0; });
+            if (first == news.end()) return cursor_.restart(history);  // a refused proposal may be of another branch than the trials
+            for (const Param& param : *first->params) {
                 if (!std::holds_alternative<CategoricalDistribution>(*param.distribution) && !is_single(*param.distribution))
                     dimensions_.push_back({param.name, param.distribution});
             }
