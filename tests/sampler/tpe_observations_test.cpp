@@ -212,6 +212,15 @@ TEST_CASE("of a long study a sample of the older observations is kept, the same 
     }
 }
 
+TEST_CASE("a long study that is read at once takes no more rows than one that was followed") {
+    RandomStudy study{5};
+    constexpr std::size_t most = 100;
+    for (int i = 0; i < 3000; ++i) study.go_on();
+    TpeObservations fresh{0.1, 1, most};
+    fresh.follow(study.history(), no_trial);
+    CHECK(fresh.rows() < 5 * most);
+}
+
 TEST_CASE("another study, or one that has changed, is looked at from its beginning") {
     RandomStudy first{3};
     RandomStudy second{4};

@@ -94,6 +94,9 @@ public:
     [[nodiscard]] std::vector<double> log_density_of_others(std::span<const std::string_view> names,
                                                             const std::vector<std::vector<double>>& points);
 
+    /// Rows of observations that it has room for, one more than the most that had a kernel at once.
+    [[nodiscard]] std::size_t rows() const noexcept { return rows_.size(); }
+
 private:
     /// The order in which observations came: trials by their number, a rejection before the first trial that began after it.
     struct Age {
@@ -179,7 +182,7 @@ private:
     [[nodiscard]] bool is_older(std::size_t row) const;
     [[nodiscard]] bool may_drop(std::size_t row) const;
     void drop(std::size_t row);
-    void thin_out(const History& history);
+    void thin_out(const History& history, bool is_new);
     void split();
     TpeGrowingKernels& kernels_of(Axis& axis);
     [[nodiscard]] static bool is_modelled(const Axis& axis) { return !axis.is_mixed && axis.observed > 0; }
@@ -241,8 +244,12 @@ inline bool TpeObservations::goes_on(const History& history) const {
 }
 
 inline void TpeObservations::follow(const History& history, std::int64_t number) {
+    bool is_new = false;
     const auto start = [&] {
+        is_new = true;
         reset();
+        kept_trials_ = Kept{history.trials.size(), most_kernels_};  // so that others are dropped while they are read
+        kept_rejections_ = Kept{history.rejections.size(), most_kernels_};
         study_ = history.study;
         directions_.assign(history.directions.begin(), history.directions.end());
     };
@@ -252,7 +259,7 @@ inline void TpeObservations::follow(const History& history, std::int64_t number)
         start();
         take_in_all(history, number);
     }
-    thin_out(history);
+    thin_out(history, is_new);
     split();
 }
 
@@ -362,6 +369,7 @@ inline void TpeObservations::take_in_rejection(const History& history, std::size
     rows_[row].rank = tpe_rank(rejection);
     set_values(row, &rejection.params);
     rank_best(row);
+    if (row_of_rejection_[place] != 0 && may_drop(row)) drop(row);
 }
 
 inline void TpeObservations::take_in_axes(const History& history, std::size_t place) {
@@ -473,10 +481,10 @@ inline void TpeObservations::drop(std::size_t row) {
 }
 
 /// Drops the rows of observations that are not kept, except of the best.
-inline void TpeObservations::thin_out(const History& history) {
+inline void TpeObservations::thin_out(const History& history, bool is_new) {
     const Kept trials{history.trials.size(), most_kernels_};
     const Kept rejections{history.rejections.size(), most_kernels_};
-    if (trials == kept_trials_ && rejections == kept_rejections_) return;
+    if (!is_new && trials == kept_trials_ && rejections == kept_rejections_) return;
     kept_trials_ = trials;
     kept_rejections_ = rejections;
     for (const std::uint32_t row : std::vector<std::uint32_t>{by_age_}) {
