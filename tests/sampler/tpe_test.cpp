@@ -230,6 +230,8 @@ TEST_CASE("options out of range are refused") {
     CHECK_THROWS_WITH((Tpe{{.startup_trials = -1}}), "startup_trials: got -1; expected 0 or more");
     CHECK_THROWS_WITH((Tpe{{.kernels = 1}}), "kernels: got 1; expected 0, or 2 or more");
     CHECK_THROWS_WITH((Tpe{{.multivariate = "yes"}}), "multivariate: got yes; expected auto, true or false");
+    CHECK_THROWS_WITH((Tpe{{.multivariate = "false", .group = true}}),
+                      "group: got true with multivariate=false; expected one of the two, because a group has one density");
     CHECK_THROWS_WITH((Tpe{{.ei_candidates = 0}}), "ei_candidates: got 0; expected 1 or more");
     CHECK_THROWS_WITH((Tpe{{.gamma = 0}}), "gamma: got 0; expected above 0, at most 1");
     CHECK_THROWS_WITH((Tpe{{.prior_weight = std::nan("")}}), Catch::Contains("prior_weight: got"));

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,14 +24,15 @@
 
 namespace hpo::sampler {
 
-/// The tree-structured Parzen estimator over all parameters jointly (Bergstra et al. 2011; multivariate: Falkner et al. 2018). Models the
-/// good trials by a density l and the others by a density g. Draws candidates from l and takes the one with the greatest l/g. The rules are
-/// those of Optuna 5's default.
+/// The tree-structured Parzen estimator, with one objective over all parameters jointly (Bergstra et al. 2011; multivariate: Falkner et al.
+/// 2018). Models the good trials by a density l and the others by a density g. Draws candidates from l and takes the one with the greatest
+/// l/g. The rules are those of Optuna 5's default.
 ///
 /// Draws uniformly until `startup_trials` trials have ended. Infeasible trials and rejected proposals are the worst observations. Running
 /// trials repel. A failed trial is ignored unless a constraint says that it was infeasible. One model covers all branches of a conditional
 /// space: an observation without a parameter has the prior there. With `group` each group of parameters that always occur together has a
-/// density of its own instead, as Optuna's group=True. Of several objectives the good trials are the best fronts (Ozaki et al.
+/// density of its own instead. The groups are those of Optuna's group=True, which leaves out observations that lack a group's parameters.
+/// Of several objectives the good trials are the best fronts (Ozaki et al.
 /// 2022).
 ///
 /// What it has computed of a history it keeps for the next draw (TpeObservations). A draw then costs O(ei_candidates * kernels *
@@ -53,11 +55,11 @@ public:
     static constexpr void fields(auto field) {
         field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
         field("ei_candidates", &Config::ei_candidates, "candidates that are compared for one draw");
-        field("gamma", &Config::gamma, "share of trials that count as good (at most 25 trials)");
+        field("gamma", &Config::gamma, "share of trials that count as good (of one objective at most 25 trials)");
         field("prior_weight", &Config::prior_weight, "weight of the uniform-like prior beside one trial");
         field("kernels", &Config::kernels, "trials that are not good and have a kernel, about; 0: all");
         field("multivariate", &Config::multivariate,
-              "true: one density over all parameters; false: one for each; auto: true with one objective");
+              "true: one density over all parameters; false: one for each; auto: true with one objective or with group");
         field("group", &Config::group, "one density over each group of parameters that always occur together, of a multivariate model");
     }
 
@@ -85,7 +87,7 @@ private:
     [[nodiscard]] bool has_learned(const TrialContext& trial);
     void follow_groups(const TrialContext& trial);
     [[nodiscard]] bool is_multivariate(const TrialContext& trial) const {
-        return config_.multivariate == "auto" ? trial.history.directions.size() < 2 : config_.multivariate == "true";
+        return config_.multivariate == "auto" ? config_.group || trial.history.directions.size() < 2 : config_.multivariate == "true";
     }
     [[nodiscard]] bool is_grouped(const TrialContext& trial) const { return config_.group && is_multivariate(trial); }
     /// True if two parameters are drawn from one density.
@@ -112,6 +114,8 @@ inline Tpe::Tpe(Config config)
     if (config.kernels < 0 || config.kernels == 1) throw bad_value("kernels", std::to_string(config.kernels), "0, or 2 or more");
     if (config.multivariate != "auto" && config.multivariate != "true" && config.multivariate != "false")
         throw bad_value("multivariate", config.multivariate, "auto, true or false");
+    if (config.group && config.multivariate == "false")
+        throw bad_value("group", "true with multivariate=false", "one of the two, because a group has one density");
     if (!(config.gamma > 0 && config.gamma <= 1)) throw bad_value("gamma", display_text(config.gamma), "above 0, at most 1");
     if (!(config.prior_weight > 0) || !std::isfinite(config.prior_weight)) {
         throw bad_value("prior_weight", display_text(config.prior_weight), "above 0");
@@ -125,8 +129,11 @@ inline ParamSet Tpe::suggest_joint(const TrialContext& trial, Rng& rng) {
     if (space.empty()) return {};
     ParamSet drawn;
     drawn.reserve(space.size());
-    if (is_grouped(trial))
-        std::ranges::stable_sort(space, {}, [&](const Dimension& dimension) { return groups_.group_of(dimension.name); });
+    if (is_grouped(trial)) {  // by their first parameter, because the order in which trials were read must not count
+        std::map<std::size_t, std::size_t> first_of;
+        for (std::size_t d = 0; d < space.size(); ++d) first_of.try_emplace(groups_.group_of(space[d].name), d);
+        std::ranges::stable_sort(space, {}, [&](const Dimension& dimension) { return first_of.at(groups_.group_of(dimension.name)); });
+    }
     for (std::size_t first = 0, end = 0; first < space.size(); first = end) {
         end = first + 1;
         while (end < space.size() && are_together(trial, space[first].name, space[end].name)) ++end;
