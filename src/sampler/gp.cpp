@@ -293,8 +293,7 @@ gp::GaussianProcess Gp::State::process(gp::Series& series, const History& histor
     const std::size_t count = gp::fitted_count(series.seen.size());
     if (series.fitted_from != count || series.fitted_space != space_) {
         const std::vector<Seen> first = gp::chosen(std::span{series.seen}.first(count), most_fitted, cost);
-        series.kernel = gp::fitted_kernel({points_of(history, first), scaled(first)}, is_choice_);
-        if (config_.deterministic) series.kernel.noise = 1e-6;
+        series.kernel = gp::fitted_kernel({points_of(history, first), scaled(first)}, is_choice_, !config_.deterministic);
         series.fitted_from = count;
         series.fitted_space = space_;
     }

@@ -20,7 +20,7 @@ namespace hpo::sampler {
 /// branches of a conditional space: a parameter that a trial lacks stands in the middle of its range.
 ///
 /// What it proposes follows from the history and the seed alone. At most 500 observations count for a process, and 200 for its
-/// hyperparameters, the best and the latest ones. So the cost of a draw is bounded: O(candidates * 500²). It is linked with hpo::search.
+/// hyperparameters, the best and the latest ones. A draw costs O(candidates * 500² + n log n) for n trials. It is linked with hpo::search.
 /// Thread safety: none. A copy is independent.
 class Gp {
 public:

@@ -109,7 +109,7 @@ private:
 
 }  // namespace
 
-Kernel fitted_kernel(const Observations& observed, const std::vector<char>& is_choice) {
+Kernel fitted_kernel(const Observations& observed, const std::vector<char>& is_choice, bool has_noise) {
     const Index dimensions = observed.points.cols();
     const KernelLoss loss{observed, is_choice};
     const Kernel standard = Kernel::standard(dimensions);
@@ -119,7 +119,8 @@ Kernel fitted_kernel(const Observations& observed, const std::vector<char>& is_c
     VectorXd low = VectorXd::Constant(dimensions + 2, -widest);
     VectorXd high = VectorXd::Constant(dimensions + 2, widest);
     low[dimensions + 1] = std::log(least_noise);
-    high[dimensions + 1] = 0;
+    high[dimensions + 1] = has_noise ? 0 : low[dimensions + 1];
+    if (!has_noise) logs[dimensions + 1] = low[dimensions + 1];
     const VectorXd best = minimum_in_box(loss, logs, low, high, 60, 1e-2).at;
     return {best.head(dimensions).array().exp(), std::exp(best[dimensions]), std::exp(best[dimensions + 1])};
 }

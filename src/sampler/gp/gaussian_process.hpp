@@ -25,8 +25,8 @@ struct Kernel {
 
 /// The kernel of the greatest posterior density given the observations. The priors are those that Optuna's documentation names:
 /// Gamma(2, 1) of the scale, Gamma(1.1, 30) of the noise, and exp(-0.1 / w - 0.1 w) of each weight. O(n³) for each of about 60 steps, and
-/// n² dimensions numbers.
-[[nodiscard]] Kernel fitted_kernel(const Observations& observed, const std::vector<char>& is_choice);
+/// n² dimensions numbers. Where the values have no noise, its variance is the least that there can be.
+[[nodiscard]] Kernel fitted_kernel(const Observations& observed, const std::vector<char>& is_choice, bool has_noise = true);
 
 /// What is known of a function's value at a point: a normal distribution.
 struct Prediction {
