@@ -27,13 +27,13 @@ public:
     template <hpo::Sampler S>
     [[nodiscard]] hpo::ParamSet ask(S& sampler) const {
         const hpo::History history{"study", directions_, trials, {}};
-        return hpo::suggest_params(sampler, space_, {.number = std::ssize(trials), .history = history}, hpo::Seed{1});
+        return hpo::suggest_params(sampler, space_, {.number = std::ssize(trials) * step, .history = history}, hpo::Seed{1});
     }
     void run(Auto& sampler, std::size_t count) {
         while (trials.size() < count) {
             hpo::ParamSet params = ask(sampler);
             hpo::Trial& trial = trials.emplace_back();
-            trial.number = std::ssize(trials) - 1;
+            trial.number = (std::ssize(trials) - 1) * step;
             trial.state = hpo::TrialState::complete;
             trial.values.assign(directions_.size(), value_(params));
             for (std::size_t m = 1; m < directions_.size(); ++m) trial.values[m] *= -static_cast<double>(m);
@@ -54,6 +54,7 @@ public:
     }
 
     std::vector<hpo::Trial> trials;
+    std::int64_t step = 1;  ///< from one number to the next, where each configuration has several trials
 
 private:
     hpo::Space space_;
@@ -88,6 +89,13 @@ TEST_CASE("auto has gp and cmaes for numbers, then cmaes and tpe") {
     Auto sampler{{.gp_trials = 30}};
     CHECK(leaders(study, sampler, 15) == Leaders{"gp", "gp", "cmaes"});
     CHECK(leaders(study, sampler, 30) == Leaders{"cmaes", "cmaes", "tpe"});
+}
+
+TEST_CASE("auto counts configurations, and not numbers of trials, where each has several seeds") {
+    AutoStudy study{numbers, square_of_x};
+    study.step = 3;
+    Auto sampler{{.gp_trials = 30}};
+    CHECK(leaders(study, sampler, 15) == Leaders{"gp", "gp", "cmaes"});
 }
 
 TEST_CASE("auto has gp where each parameter has few values, then tpe") {

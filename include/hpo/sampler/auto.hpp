@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -127,7 +128,8 @@ private:
 
     [[nodiscard]] Leader leader(const TrialContext& trial) const {
         const std::size_t objectives = trial.history.directions.size();
-        const bool is_third = trial.number % 3 == 2;
+        const auto before = std::ranges::lower_bound(trial.history.trials, trial.number, {}, &Trial::number) - trial.history.trials.begin();
+        const bool is_third = before % 3 == 2;
         const bool is_early = complete_ < config_.gp_trials;
         if (objectives > 1) return is_early && objectives <= most_gp_objectives ? Leader::gp : Leader::tpe;
         if (3 * pruned_ > complete_) return Leader::tpe;
