@@ -128,7 +128,11 @@ std::vector<std::string> notes_of(const OptimizeCall& call, const Settings& sett
     if (!call.copy_of.empty())
         notes.push_back("the trials are in store " + settings.text("store") + "; each that has ended is also written to the program's " +
                         call.copy_of);
-    for (const std::string& note : {call.store_note, call.sampler_note, call.pruner_note, call.state_note}) {
+    const auto if_own = [&](const char* word, const std::string& note) {
+        return settings.text(word) == program_policy ? note : std::string{};
+    };
+    for (const std::string& note :
+         {call.store_note, if_own("sampler", call.sampler_note), if_own("pruner", call.pruner_note), call.state_note}) {
         if (!note.empty()) notes.push_back(note);
     }
     if (settings.ignores_pruner())
