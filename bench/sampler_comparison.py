@@ -43,7 +43,7 @@ import sampler_report
 HERE = pathlib.Path(__file__).resolve().parent
 TOOLS = ("hpo", "optuna", "rustuna", "smac")
 DEFAULT_TOOLS = (
-    "hpo:tpe,hpo:cmaes,hpo:random,optuna:TPESampler,optuna:CmaEsSampler,optuna:RandomSampler,optuna:default,rustuna:tpe,rustuna:cmaes,"
+    "hpo:auto,hpo:gp,hpo:tpe,hpo:cmaes,hpo:random,optuna:TPESampler,optuna:CmaEsSampler,optuna:RandomSampler,optuna:default,rustuna:tpe,rustuna:cmaes,"
     "rustuna:random,rustuna:default"
 )
 COLUMNS = "tool, problem, seed, trials, best, seconds, last, error"
