@@ -55,15 +55,25 @@ std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<c
     return ranked;
 }
 
+Trial with_mean(std::span<const Trial> trials, const Trial& trial) {
+    Configurations configurations;
+    (void)configurations.of(trials);
+    Trial shown = trial;
+    if (const SeedTrials* const seeds = configurations.seeds_of_trial(trial.number)) {
+        for (std::size_t i = 0; i < shown.values.size(); ++i) shown.values[i] = seeds->mean(i);
+    }
+    return shown;
+}
+
 std::optional<double> welch_p_value(const SeedTrials& a, const SeedTrials& b, std::size_t objective) {
     const auto variance_a = a.variance(objective), variance_b = b.variance(objective);
-    if (!variance_a || !variance_b) return std::nullopt;
+    if (!variance_a || !variance_b || a.failed() > 0 || b.failed() > 0) return std::nullopt;
     const auto count_a = static_cast<double>(a.values().size()), count_b = static_cast<double>(b.values().size());
     const double of_a = *variance_a / count_a, of_b = *variance_b / count_b;
     const double difference = std::fabs(a.mean(objective) - b.mean(objective));
-    if (!(of_a + of_b > 0)) return difference > 0 ? 0 : 0.5;
+    if (!(of_a + of_b > 0)) return std::nullopt;
     const double freedom = (of_a + of_b) * (of_a + of_b) / (of_a * of_a / (count_a - 1) + of_b * of_b / (count_b - 1));
-    return boost::math::cdf(boost::math::complement(boost::math::students_t{freedom}, difference / std::sqrt(of_a + of_b)));
+    return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t{freedom}, difference / std::sqrt(of_a + of_b)));
 }
 
 std::vector<const Trial*> trials_to_keep(std::span<const Trial> trials, std::span<const Direction> directions,

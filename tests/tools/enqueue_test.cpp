@@ -36,7 +36,7 @@ TEST_CASE("values that a person enqueues are tried first, and the rest is drawn"
     REQUIRE(run("2").status == 0);
     const auto told = tune(workshop, {"enqueue", "s", "x=0.25", "y=3"});
     CHECK(told.status == 0);
-    CHECK(told.out == "trial 2 waits: x 0.25, y 3\nthe next run of study s begins with it\n");
+    CHECK(told.out == "trial 2 waits: x 0.25, y 3\nthe next run of study s begins with what waits\n");
     CHECK_THAT(tune(workshop, {"enqueue", "x=0.5", "--json"}).out, Contains("\"trial\": 3"));  // the only study
     REQUIRE(run("4").status == 0);
     const auto trials = analyze(workshop, {"trials"}).out;
@@ -85,9 +85,10 @@ TEST_CASE("the trials of a CSV file are tried, with Optuna's column names or pla
     REQUIRE(tune(workshop, {"run", "s.lua", "--trials", "1", "--progress", "none"}).status == 0);
     workshop.write("plain.csv", "x,y\r\n0.25,3\r\n,4\r\n\r\n");
     const auto plain = tune(workshop, {"enqueue", "s", "--csv", "plain.csv"});
-    CHECK(plain.out == "trial 1 waits: x 0.25, y 3\ntrial 2 waits: y 4\nthe next run of study s begins with them\n");
+    CHECK(plain.out == "trial 1 waits: x 0.25, y 3\ntrial 2 waits: y 4\nthe next run of study s begins with what waits\n");
     workshop.write("frame.csv", ",number,value,params_x,user_attrs_note\n0,0,1.5,\"0.5\",\"a, \"\"b\"\"\"\n");
-    CHECK(tune(workshop, {"enqueue", "s", "--csv", "frame.csv"}).out == "trial 3 waits: x 0.5\nthe next run of study s begins with it\n");
+    CHECK(tune(workshop, {"enqueue", "s", "--csv", "frame.csv"}).out ==
+          "trial 3 waits: x 0.5\nthe next run of study s begins with what waits\n");
     REQUIRE(tune(workshop, {"run", "s.lua", "--trials", "4", "--progress", "none"}).status == 0);
     CHECK_THAT(analyze(workshop, {"trials"}).out, Contains("x 0.25, y 3") && Contains("y 4") && Contains("x 0.5, y "));
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -161,6 +163,35 @@ TEST_CASE("a sampler that proposes each configuration once leaves the repeats to
         ++trials[*trial.params.whole_number("n")];
     }
     CHECK(trials == std::map<std::int64_t, int>{{1, 3}, {2, 3}});
+}
+
+TEST_CASE("constraints that are found after the end of a trial leave an infeasible configuration with one trial") {
+    store::InMemory store;
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
+    TuneOptions options{.trials = 6, .seeds = 2};
+    options.constraints_after_end = [](const Trial& trial) {
+        return std::map<std::string, double, std::less<>>{{"c", trial.number % 3 == 0 ? 1.0 : -1.0}};
+    };
+    const TuneResult result = tuner.optimize(store, "s", noisy, options);
+    CHECK_FALSE(repeated_trial(result.trials[1]));
+    CHECK(repeated_trial(result.trials[2]) == 1);
+    Configurations configurations;
+    CHECK(configurations.of(result.trials).front().state == TrialState::complete);
+}
+
+TEST_CASE("the mean of a configuration does not depend on the order of its trials") {
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const std::vector<double>& values : {std::vector{infinity, 1.0}, {1.0, infinity}, {infinity, infinity}}) {
+        SeedTrials seeds;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            Trial trial;
+            trial.number = static_cast<std::int64_t>(i);
+            trial.state = TrialState::complete;
+            trial.values = {values[i]};
+            seeds.take(trial);
+        }
+        CHECK(seeds.mean(0) == infinity);
+    }
 }
 
 TEST_CASE("configurations that grew with a study equal those that are read at once") {

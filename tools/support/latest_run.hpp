@@ -16,10 +16,10 @@ namespace hpo::tools {
 /// A text in it; nothing if it is not there.
 [[nodiscard]] std::optional<std::string> text_in(const store::Json& configuration, const char* key);
 
-/// The sampler of the latest run, as `--sampler` has it. Nothing if there was no run, or if it did not say.
-[[nodiscard]] inline std::optional<std::string> latest_sampler(const std::string& file, std::int64_t study_id,
+/// A setting of the latest run, as `--sampler` and others have it. Nothing if there was no run, or if it did not say.
+[[nodiscard]] inline std::optional<std::string> latest_setting(const std::string& file, std::int64_t study_id, const char* word,
                                                                const store::PatienceOptions& patience) {
-    return text_in(latest_configuration(file, study_id, patience), "sampler");
+    return text_in(latest_configuration(file, study_id, patience), word);
 }
 
 }  // namespace hpo::tools

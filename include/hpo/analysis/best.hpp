@@ -33,8 +33,12 @@ namespace hpo::analysis {
 [[nodiscard]] std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<const Direction> directions,
                                                     std::size_t most = 1, const std::set<const Trial*>& without = {});
 
-/// How likely the means of two configurations would differ so much or more, in the direction in which they do, if their expected values
-/// were the same: the one-sided p-value of Welch's t-test (Welch 1947). Nullopt where one of them has fewer than two complete trials.
+/// A trial with the means of its configuration for its values, if it is the first of several that differ in their seed alone.
+[[nodiscard]] Trial with_mean(std::span<const Trial> trials, const Trial& trial);
+
+/// How likely the means of two configurations would differ so much or more if their expected values were the same: the two-sided p-value of
+/// Welch's t-test (Welch 1947). Nullopt where one of them has fewer than two complete trials, or a trial that is not complete, or where
+/// neither has any spread.
 [[nodiscard]] std::optional<double> welch_p_value(const SeedTrials& a, const SeedTrials& b, std::size_t objective = 0);
 
 /// The trials that no rule may refuse. For one objective: the best twentieth, at least one, with all trials that equal the last of them.

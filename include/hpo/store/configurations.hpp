@@ -43,8 +43,9 @@ namespace detail {
 [[nodiscard]] inline std::optional<std::int64_t> repeated_trial(const Trial& trial) {
     return detail::whole_attribute(trial, repeats_attribute);
 }
-/// How many trials the configuration of a complete trial is to have. 1 for most.
+/// How many trials the configuration of a complete trial is to have. 1 for most, and for one that turned out to be infeasible.
 [[nodiscard]] inline std::int64_t seeds_of(const Trial& trial) {
+    if (!trial.feasible()) return 1;
     return std::max<std::int64_t>(1, detail::whole_attribute(trial, seeds_attribute).value_or(1));
 }
 
@@ -77,15 +78,18 @@ public:
     [[nodiscard]] const Constraints& constraints() const noexcept { return constraints_; }
     /// When the last of them ended.
     [[nodiscard]] const std::optional<Time>& completed() const noexcept { return completed_; }
+    /// How many of them have ended and are not complete.
+    [[nodiscard]] std::size_t failed() const noexcept { return numbers_.size() - values_.size(); }
     /// The numbers of all, the first trial's first.
     [[nodiscard]] const std::vector<std::int64_t>& numbers() const noexcept { return numbers_; }
 
     /// The mean of an objective over the complete ones.
     [[nodiscard]] double mean(std::size_t objective) const {
-        const double first = values_.front().at(objective);  // so that the mean of equal values is that value
-        double above = 0;
-        for (const std::vector<double>& values : values_) above += values[objective] - first;
-        return first + above / static_cast<double>(values_.size());
+        const auto count = static_cast<double>(values_.size());
+        const double first = values_.front().at(objective);
+        double sum = 0, above = 0;
+        for (const std::vector<double>& values : values_) sum += values[objective], above += values[objective] - first;
+        return std::isfinite(above) ? first + above / count : sum / count;  // the mean of equal values is that value
     }
     /// The sample variance of an objective. Nullopt for fewer than two complete trials.
     [[nodiscard]] std::optional<double> variance(std::size_t objective) const {

@@ -334,8 +334,8 @@ inline void Bookkeeping::memory_mark(std::int64_t number, MemoryMark mark) {
 inline void Bookkeeping::finish(std::int64_t number) {
     Trial& current = trial(number);
     current.completed = now();
-    const bool repeats = is_to_repeat(current);
-    if (repeats) current.system_attributes[seeds_attribute] = seeds_;
+    const bool may_repeat = is_to_repeat(current);
+    if (may_repeat) current.system_attributes[seeds_attribute] = seeds_;
     store_.finish(current);
     std::erase(own_, number);
     const int counted = counts_as_done(current) ? 1 : 0;
@@ -346,7 +346,7 @@ inline void Bookkeeping::finish(std::int64_t number) {
     }
     observer_.trial_finished(current);
     drop_details(current);
-    if (repeats) enqueue_repeats(current, seeds_ - 1);
+    if (may_repeat && seeds_of(current) > 1) enqueue_repeats(current, seeds_ - 1);
 }
 
 inline bool Bookkeeping::is_to_repeat(const Trial& trial) const {

@@ -62,7 +62,9 @@ std::string seeds_text(const hpo::SeedTrials& seeds, const Objectives& objective
         text += (i > 0 ? ", " : "") + (objectives.names().empty() ? "" : objectives.names()[i] + " ") +
                 objectives.value_text(i, seeds.mean(i)) + (error ? " ± " + two_digits(*error) : "");
     }
-    return text + ", the mean of " + counted(seeds.values().size(), "seed") + " " + trials_text(seeds);
+    text += ", the mean of " + counted(seeds.values().size(), "seed") + " " + trials_text(seeds);
+    if (seeds.failed() > 0) text += "; " + counted(seeds.failed(), "seed") + " did not complete";
+    return text;
 }
 
 /// "3, ± 0.02 (trials 4, 7, 8)", with the standard error of the mean of each objective
@@ -74,33 +76,44 @@ std::string spread_text(const hpo::SeedTrials& seeds, std::size_t objectives) {
     return text + " " + trials_text(seeds);
 }
 
-/// How sure it is that the best configuration is better than the next one. Null if a mean has no spread to tell by.
+/// The best configuration and the next one with other parameters, in a study whose configurations have several seeds.
 struct SeedOrder {
+    const hpo::SeedTrials* best = nullptr;  ///< null: it has one trial
     const hpo::Trial* next = nullptr;
-    double p_value = 0;
+    const hpo::SeedTrials* of_next = nullptr;
+    std::optional<double> p_value;  ///< nullopt: how sure the order is is not known
 };
 std::optional<SeedOrder> order_of_best(const StudyData& data, const hpo::Configurations& configurations) {
-    if (data.study.directions.size() != 1) return std::nullopt;
-    const auto two = hpo::analysis::best_trials(data.trials, data.study.directions, 2);
-    if (two.size() < 2) return std::nullopt;
-    const auto* const best = configurations.seeds_of_trial(two[0]->number);
-    const auto* const next = configurations.seeds_of_trial(two[1]->number);
-    const auto p_value = best && next ? hpo::analysis::welch_p_value(*best, *next) : std::nullopt;
-    return p_value ? std::optional{SeedOrder{two[1], *p_value}} : std::nullopt;
+    const bool has_seeds = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return hpo::seeds_of(trial) > 1; });
+    if (data.study.directions.size() != 1 || !has_seeds) return std::nullopt;
+    const auto ranked = hpo::analysis::best_trials(data.trials, data.study.directions, data.trials.size());
+    const auto is_other = [&](const hpo::Trial* trial) { return trial->params != ranked.front()->params; };
+    const auto next = std::ranges::find_if(ranked, is_other);
+    if (next == ranked.end()) return std::nullopt;
+    SeedOrder order{configurations.seeds_of_trial(ranked.front()->number), *next, configurations.seeds_of_trial((*next)->number), {}};
+    if (order.best && order.of_next) order.p_value = hpo::analysis::welch_p_value(*order.best, *order.of_next);
+    return order;
 }
 
-void print_order(const Page& page, const SeedOrder& order, const hpo::Configurations& configurations, const Objectives& objectives) {
+std::string order_text(const SeedOrder& order) {
     constexpr double level = 0.05;
-    const bool any_spread = configurations.seeds_of_trial(order.next->number)->variance(0) > 0;
-    if (order.p_value == 0 && !any_spread) {
-        page.paragraph(
-            "The trials of a configuration have the same value: perhaps the program sets a seed of its own. HPO_SEED has the trial's.");
-        return;
+    if (order.p_value) {
+        return std::string{*order.p_value < level ? "Their order is sure" : "Their order is not sure"} +
+               " at the level 0.05, because p = " + two_digits(*order.p_value) + " (Welch's t-test, two-sided).";
     }
+    if (!order.best || !order.of_next) return "Whether this order is sure is not known, because one of them has a single trial.";
+    if (order.best->failed() + order.of_next->failed() > 0)
+        return "Whether this order is sure is not known, because not all of their trials are complete.";
+    return "Whether this order is sure is not known, because the trials of a configuration have the same value. Perhaps the trainer does "
+           "not "
+           "use "
+           "the seed that it gets.";
+}
+
+void print_order(const Page& page, const SeedOrder& order, const Objectives& objectives) {
     page.paragraph("The next is trial " + std::to_string(order.next->number) + ": " +
-                   seeds_text(*configurations.seeds_of_trial(order.next->number), objectives) + ". " +
-                   (order.p_value < level ? "Their order is sure" : "Their order is not sure") +
-                   " at the level 0.05, because p = " + two_digits(order.p_value) + " (Welch's t-test, one-sided).");
+                   (order.of_next ? seeds_text(*order.of_next, objectives) : objectives.values_text(*order.next)) + ". " +
+                   order_text(order));
 }
 
 /// What is best without the trials that ran out of memory by their own message.
@@ -137,7 +150,7 @@ void best(const Query& query, const BestOptions& options) {
     if (query.json) {
         Json list = Json::array();
         for (const hpo::Trial* trial : winners) {
-            list.push_back(brief_json(*trial));
+            list.push_back(brief_json(hpo::analysis::with_mean(data.trials, *trial)));
             list.back()["ran"] = ran_json(*trial);
             list.back()["ran_out_of_memory"] = is_doubtful(trial);
             list.back()["seeds"] = seeds_json(configurations.seeds_of_trial(trial->number));
@@ -147,7 +160,7 @@ void best(const Query& query, const BestOptions& options) {
         print({{"study", data.study.name},
                {"metrics", objectives.json()},
                {"best", std::move(list)},
-               {"order", order ? Json{{"next", order->next->number}, {"p_value", to_json(order->p_value)}} : Json(nullptr)},
+               {"order", order ? Json{{"next", order->next->number}, {"p_value", or_null(order->p_value)}} : Json(nullptr)},
                {"best_without_out_of_memory", any_doubtful ? std::move(without) : Json(nullptr)},
                {"log", log_json(query.logs, log)}});
         return;
@@ -176,16 +189,14 @@ void best(const Query& query, const BestOptions& options) {
         for (const hpo::Trial* trial : winners) {
             std::vector<std::string> row{std::to_string(trial->number)};
             const auto* const seeds = configurations.seeds_of_trial(trial->number);
-            hpo::Trial shown = *trial;
-            for (std::size_t i = 0; seeds && i < shown.values.size(); ++i) shown.values[i] = seeds->mean(i);
-            for (std::string& cell : objectives.cells(shown)) row.push_back(std::move(cell));
+            for (std::string& cell : objectives.cells(hpo::analysis::with_mean(data.trials, *trial))) row.push_back(std::move(cell));
             if (any_doubtful) row.emplace_back(is_doubtful(trial) ? "yes" : "");
             if (any_seeds) row.push_back(seeds ? spread_text(*seeds, objectives.size()) : "");
             row.push_back(params_text(*trial));
             table.row(std::move(row));
         }
         table.print(page);
-        if (order) print_order(page, *order, configurations, objectives);
+        if (order) print_order(page, *order, objectives);
         print_others(page, others, objectives, any_doubtful);
         return;
     }
@@ -207,7 +218,7 @@ void best(const Query& query, const BestOptions& options) {
                                          counted(static_cast<std::size_t>(ran->plan.accumulation_steps()), "step")});
     }
     table.print(page, 2);
-    if (order) print_order(page, *order, configurations, objectives);
+    if (order) print_order(page, *order, objectives);
     print_others(page, others, objectives, any_doubtful);
 }
 

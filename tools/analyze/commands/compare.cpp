@@ -73,7 +73,7 @@ Json column_json(const Column& of) {
     Json best = Json::array();
     for (const hpo::Trial* trial : of.summary.best) {
         Json values = Json::array();
-        for (const double value : trial->values) values.push_back(to_json(value));
+        for (const double value : hpo::analysis::with_mean(of.data.trials, *trial).values) values.push_back(to_json(value));
         best.push_back({{"trial", trial->number}, {"values", std::move(values)}});
     }
     Json causes = Json::object();
@@ -115,7 +115,7 @@ std::string number_or_dash(const std::optional<T>& value) {
 std::string best_text(const Column& of) {
     if (of.summary.best.empty()) return "-";
     if (of.data.study.directions.size() > 1) return counted(of.summary.best.size(), "trial") + " in front";
-    const hpo::Trial& best = *of.summary.best.front();
+    const hpo::Trial best = hpo::analysis::with_mean(of.data.trials, *of.summary.best.front());
     return Objectives{of.data.study}.value_text(0, best.values[0]) + " (trial " + std::to_string(best.number) + ")";
 }
 

@@ -27,7 +27,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
                       {"WAITING", memory.waiting}};
     Json best = Json::array();
     for (const hpo::Trial* trial : summary.best) {
-        best.push_back(brief_json(*trial));
+        best.push_back(brief_json(hpo::analysis::with_mean(data.trials, *trial)));
         best.back()["ran_out_of_memory"] = summary.doubtful.contains(trial);
     }
     Json without = Json::array();
@@ -110,7 +110,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     } else {
         const hpo::Trial& best = *summary.best.front();
         const std::string params = params_text(best);
-        entry("best", "trial " + std::to_string(best.number) + ": " + objectives.values_text(best) +
+        entry("best", "trial " + std::to_string(best.number) + ": " + objectives.values_text(hpo::analysis::with_mean(data.trials, best)) +
                           (params.empty() ? "" : " with " + params) +
                           (summary.doubtful.contains(&best) ? std::string{"; "} + doubtful_value_text : ""));
         if (!summary.best_without.empty()) {

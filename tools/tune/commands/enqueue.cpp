@@ -179,9 +179,7 @@ int enqueue(const EnqueueOptions& options) {
     }
     for (const std::string& note : request.notes) std::cerr << "hpo-tune: note: " << tools::on_one_line(note) << "\n";
     if (options.as_json) tools::print({{"store", file}, {"study", study.name}, {"waiting", waiting}});
-    else
-        std::cout << "the next run of study " << tools::on_one_line(study.name) << " begins with "
-                  << (request.trials.size() == 1 ? "it" : "them") << "\n";
+    else std::cout << "the next run of study " << tools::on_one_line(study.name) << " begins with what waits\n";
     return 0;
 }
 

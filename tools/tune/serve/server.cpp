@@ -164,7 +164,7 @@ Json Server::create_study(const Request& request) {
 
     const bool is_single = options.directions.size() == 1;
     const auto* const file = is_new ? nullptr : dynamic_cast<const store::Sqlite*>(store.get());
-    const auto latest = file ? tools::latest_sampler(file->path(), stored->id, {}) : std::nullopt;
+    const auto latest = file ? tools::latest_setting(file->path(), stored->id, "sampler", {}) : std::nullopt;
     const auto sampler = request.policy("sampler", latest.value_or("auto"));
     const auto pruner = request.policy("pruner", is_single ? "median" : "none");
     const auto sampler_spec = registry::parse_policy_spec("create_study: sampler", sampler.spec);

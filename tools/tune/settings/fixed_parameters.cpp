@@ -244,7 +244,8 @@ std::string fewer_combinations(const Settings& settings) {
         return {};
     }
     const auto known = static_cast<std::int64_t>(all.accepted);
-    if (!all.complete || !all.continuous.empty() || known == 0 || known >= trials) return {};
+    const std::int64_t seeds = settings.whole("seeds", 1, most_seeds);
+    if (!all.complete || !all.continuous.empty() || known == 0 || known * seeds >= trials) return {};
     return settings.place("trials") + ": " + std::to_string(trials) + " trials, but the space has " + std::to_string(known) +
            (known == 1 ? " combination" : " combinations") + ": the same ones will run several times";
 }

@@ -92,7 +92,8 @@ public:
 
     [[nodiscard]] const std::string& text(const std::string& word) const { return settings_.at(word).text; }
     void name_study(const std::string& name) { settings_.at("study").text = name; }
-    void keep_sampler(const std::string& spec) { settings_.at("sampler") = {spec, "the study's latest run"}; }
+    /// Takes a setting over from the study's latest run.
+    void keep(const std::string& word, const std::string& text) { settings_.at(word) = {text, "the study's latest run"}; }
     [[nodiscard]] std::int64_t whole(const std::string& word, std::int64_t least,
                                      std::int64_t greatest = std::numeric_limits<std::int64_t>::max()) const;
     [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;

@@ -41,7 +41,7 @@ void print_front(const TuneResult& result, const Settings& settings) {
     for (const Trial* trial : front) {
         rows.push_back({"  " + std::to_string(trial->number)});
         for (std::size_t i = 0; i < trial->values.size(); ++i)
-            rows.back().push_back(metric_value_text(settings.objectives()[i], trial->values[i]));
+            rows.back().push_back(metric_value_text(settings.objectives()[i], analysis::with_mean(result.trials, *trial).values[i]));
     }
     std::cout << "Pareto front: " << tools::counted(front.size(), "trial") << " (parameters: hpo-analyze best --store "
               << shell_quoted(settings.text("store")) << " --study " << shell_quoted(result.study.name) << ")\n"
@@ -196,10 +196,11 @@ void print_json(const TuneResult& result, const Settings& settings, std::int64_t
               {"oom_trials", counts.oom_trials},
               {"recovered_trials", counts.recovered_trials},
               {"recovered_otherwise", counts.recovered_otherwise},
-              {"best", best ? best_json(*best) : Json(nullptr)}};
+              {"best", best ? best_json(analysis::with_mean(result.trials, *best)) : Json(nullptr)}};
     if (result.study.directions.size() > 1) {
         Json& front = json["front"] = Json::array();
-        for (const Trial* trial : analysis::best_trials(result.trials, result.study.directions)) front.push_back(front_json(*trial));
+        for (const Trial* trial : analysis::best_trials(result.trials, result.study.directions))
+            front.push_back(front_json(analysis::with_mean(result.trials, *trial)));
     }
     json["model"] = model_json(kept);
     tools::print(json);

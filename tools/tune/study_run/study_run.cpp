@@ -322,15 +322,21 @@ void StudyRun::enqueue_first_trials() {
     store_->refresh(study_.id, stored_);
 }
 
-/// A study that goes on keeps its sampler, unless somebody names one. What chooses by itself says what it chose.
+/// Takes a setting that nobody gave over from the study's latest run, and says so. Returns true if it was another one.
+bool StudyRun::keeps(const char* word) {
+    const Settings::Setting chosen = settings_.all().at(word);
+    const auto kept = chosen.origin == "default" ? tools::latest_setting(store_->path(), study_.id, word, patience()) : std::nullopt;
+    if (!kept || *kept == chosen.text) return false;
+    note(std::string{word} + " " + *kept + ", which the study had before; --" + word + " " + chosen.text + " changes it");
+    settings_.keep(word, *kept);
+    return true;
+}
+
+/// A study that goes on keeps its sampler and its seeds. A sampler that chooses by itself says what it chose.
 void StudyRun::choose_sampler() {
+    if (keeps("sampler")) policies_.sampler = settings_.policies().sampler;
+    if (keeps("seeds")) tune_.seeds = settings_.whole("seeds", 1, most_seeds);
     const Settings::Setting& chosen = settings_.all().at("sampler");
-    const auto kept = chosen.origin == "default" ? tools::latest_sampler(store_->path(), study_.id, patience()) : std::nullopt;
-    if (kept && *kept != chosen.text) {
-        note("sampler " + *kept + ", which the study had before; --sampler " + chosen.text + " changes it");
-        settings_.keep_sampler(*kept);
-        policies_.sampler = settings_.policies().sampler;
-    }
     if (!settings_.description().asks_while_running) {
         const std::string explanation = policies_.sampler.explanation(settings_.directions().size(), proposals_);
         if (!explanation.empty()) note("sampler " + chosen.text + ": " + explanation);

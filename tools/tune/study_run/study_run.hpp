@@ -80,6 +80,7 @@ private:
     void tell_tuner_of_trainer();
     void open_study();
     void enqueue_first_trials();
+    [[nodiscard]] bool keeps(const char* word);
     void choose_sampler();
     /// Gives the tuner what other studies measured of the same program, and says so.
     void read_same_program();
