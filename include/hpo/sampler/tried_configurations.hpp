@@ -256,6 +256,7 @@ inline void TriedConfigurations::refresh(Node* node) {
         bool is_taken = is_done || node->running > 0;
         if (!node->children.empty()) {  // else its parameter was only expected, or is asked for now
             const auto all = [&](auto member) {
+                if (node->children.size() < node->values.size()) return false;  // in no time, as long as a value was never drawn
                 const auto has = [&](double value) {
                     const Node* const known = known_child(*node, value);
                     return known && known->*member;
