@@ -161,6 +161,22 @@ TEST_CASE("a new study has the sampler auto, which says what it chose, and one t
     CHECK_THAT(run({"--study", "old", "--trials", "9"}), Contains("sampler auto: gp"));
 }
 
+TEST_CASE("a study that goes on keeps its seeds, and its result has means") {
+    const Workshop workshop;
+    workshop.write("s.lua", study("\"quadratic\"", "trial:float(\"x\", -5, 5) trial:float(\"y\", -5, 5)"));
+    const auto run = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"run", "s.lua", "--progress", "none", "--workers", "1"});
+        return tune(workshop, words);
+    };
+    CHECK_THAT(run({"--trials", "3", "--seeds", "3"}).out, Contains("the mean of 3 seeds (trials 0, 1, 2)"));
+    const auto second = run({"--trials", "6"});
+    CHECK_THAT(second.error, Contains("note: seeds 3, which the study had before; --seeds 1 changes it"));
+    CHECK_THAT(second.out, Contains("the mean of 3 seeds"));
+    CHECK(run({"--trials", "7", "--seeds", "1"}).error.find("seeds 3") == std::string::npos);
+    CHECK_THAT(tune(workshop, {"run", "s.lua", "--seeds", "1001"}).error,
+               Contains("--seeds: got '1001'; expected a whole number from 1 to 1000"));
+}
+
 TEST_CASE("save-best with a word behind it says that it takes its folder after =") {
     const Workshop workshop;
     workshop.write("s.lua", study("\"quadratic\"", "trial:float(\"x\", -5, 5)"));
