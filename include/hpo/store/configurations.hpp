@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -54,7 +54,6 @@ class SeedTrials {
 public:
     /// Takes a trial that counts as done (counts_as_done): first that which the others repeat.
     void take(const Trial& trial) {
-        ++ended_;
         if (numbers_.empty()) wanted_ = seeds_of(trial);
         numbers_.push_back(trial.number);
         for (const auto& [name, value] : trial.constraints) {
@@ -66,7 +65,7 @@ public:
     }
 
     /// True once no further trial of it is wanted.
-    [[nodiscard]] bool is_whole() const noexcept { return ended_ >= wanted_; }
+    [[nodiscard]] bool is_whole() const noexcept { return std::ssize(numbers_) >= wanted_; }
     /// The values of the complete ones, each with one number for each objective.
     [[nodiscard]] const std::vector<std::vector<double>>& values() const noexcept { return values_; }
     /// The standard error of the mean. Nullopt for fewer than two complete trials.
@@ -102,7 +101,6 @@ public:
 
 private:
     std::int64_t wanted_ = 1;
-    std::int64_t ended_ = 0;
     std::vector<std::int64_t> numbers_;
     std::vector<std::vector<double>> values_;
     Constraints constraints_;
@@ -161,8 +159,6 @@ public:
     [[nodiscard]] const SeedTrials* seeds_of_trial(std::int64_t number) const { return groups_.of(number); }
 
 private:
-    static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
-
     void look(std::span<const Trial> trials) {
         for (const std::size_t place : std::exchange(open_, {})) look_at(trials[place], place);
         for (; seen_ < trials.size(); ++seen_) look_at(trials[seen_], seen_);
@@ -174,26 +170,24 @@ private:
         else if (seeds_of(trial) > 1) has_seeds_ = true;
         if (!merges_) return;
         if (repeated_trial(trial)) {
-            if (const Trial* const mean = has_ended ? groups_.take(trial) : nullptr)
-                *std::ranges::lower_bound(merged_, mean->number, {}, &Trial::number) = *mean;
+            if (const Trial* const mean = has_ended ? groups_.take(trial) : nullptr) *of_number(mean->number) = *mean;
             return;
         }
-        if (place_of_.size() <= place) place_of_.resize(place + 1, nowhere);
-        if (place_of_[place] == nowhere) {
-            place_of_[place] = merged_.size();
-            merged_.emplace_back();
-        }
-        Trial& merged = merged_[place_of_[place]];
-        merged = trial;
-        if (has_ended && !groups_.take(trial)) merged.state = TrialState::running;
+        auto merged = of_number(trial.number);
+        if (merged == merged_.end()) merged = merged_.emplace(merged);
+        *merged = trial;
+        if (has_ended && !groups_.take(trial)) merged->state = TrialState::running;
+    }
+
+    [[nodiscard]] std::vector<Trial>::iterator of_number(std::int64_t number) {
+        return std::ranges::lower_bound(merged_, number, {}, &Trial::number);
     }
 
     bool has_seeds_ = false;
     bool merges_ = false;
     std::size_t seen_ = 0;
-    std::vector<std::size_t> open_;      ///< places of trials that have not ended
-    std::vector<std::size_t> place_of_;  ///< of each trial in merged_; nowhere: it repeats another
-    std::vector<Trial> merged_;          ///< ordered by number
+    std::vector<std::size_t> open_;  ///< places of trials that have not ended
+    std::vector<Trial> merged_;      ///< ordered by number
     SeedGroups groups_;
 };
 
