@@ -14,6 +14,7 @@
 #include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "support/json.hpp"
 #include "support/options.hpp"
+#include "support/seeds_text.hpp"
 #include "support/text.hpp"
 
 namespace hpo::analyze {
@@ -45,13 +46,6 @@ Json seeds_json(const hpo::SeedTrials* seeds) {
         errors.push_back(or_null(seeds->standard_error(i)));
     }
     return {{"trials", seeds->numbers()}, {"complete", seeds->values().size()}, {"means", means}, {"standard_errors", errors}};
-}
-
-/// "(trials 4, 7, 8)"
-std::string trials_text(const hpo::SeedTrials& seeds) {
-    std::vector<std::string> numbers;
-    for (const std::int64_t number : seeds.numbers()) numbers.push_back(std::to_string(number));
-    return "(trials " + hpo::join_names(numbers) + ")";
 }
 
 /// "loss 0.31 ± 0.02, the mean of 3 seeds (trials 4, 7, 8)"

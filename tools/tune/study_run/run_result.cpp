@@ -18,6 +18,7 @@
 #include "hpo/failure/traits.hpp"
 #include "support/counts_text.hpp"
 #include "support/json.hpp"
+#include "support/seeds_text.hpp"
 #include "support/text.hpp"
 #include "tune/display/text.hpp"
 #include "tune/settings/printed_command.hpp"
@@ -40,8 +41,8 @@ void print_front(const TuneResult& result, const Settings& settings) {
     std::vector<std::vector<std::string>> rows;
     for (const Trial* trial : front) {
         rows.push_back({"  " + std::to_string(trial->number)});
-        for (std::size_t i = 0; i < trial->values.size(); ++i)
-            rows.back().push_back(metric_value_text(settings.objectives()[i], analysis::with_mean(result.trials, *trial).values[i]));
+        const std::vector<double> values = analysis::with_mean(result.trials, *trial).values;
+        for (std::size_t i = 0; i < values.size(); ++i) rows.back().push_back(metric_value_text(settings.objectives()[i], values[i]));
     }
     std::cout << "Pareto front: " << tools::counted(front.size(), "trial") << " (parameters: hpo-analyze best --store "
               << shell_quoted(settings.text("store")) << " --study " << shell_quoted(result.study.name) << ")\n"
@@ -67,11 +68,9 @@ std::string best_value_text(const TuneResult& result, const Trial& best, const s
     (void)configurations.of(result.trials);
     const SeedTrials* const seeds = configurations.seeds_of_trial(best.number);
     if (!seeds) return metric + " " + metric_value_text(metric, best.values[0]) + " in trial " + std::to_string(best.number);
-    std::vector<std::string> numbers;
-    for (const std::int64_t number : seeds->numbers()) numbers.push_back(std::to_string(number));
     const auto error = seeds->standard_error(0);
     return metric + " " + metric_value_text(metric, seeds->mean(0)) + (error ? " ± " + tools::two_digits(*error) : "") + ", the mean of " +
-           tools::counted(seeds->values().size(), "seed") + " (trials " + join_names(numbers) + ")";
+           tools::counted(seeds->values().size(), "seed") + " " + tools::trials_text(*seeds);
 }
 
 bool is_done(const TuneResult& result, const analysis::StudyCounts& counts, std::int64_t wanted) {
