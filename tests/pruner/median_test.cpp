@@ -7,8 +7,9 @@ using hpo::pruner::Median;
 
 namespace {
 
-bool pruned(const Median& median, const std::vector<hpo::Trial>& others, double value, hpo::Direction direction) {
+bool pruned(Median median, const std::vector<hpo::Trial>& others, double value, hpo::Direction direction) {
     hpo::Trial trial;
+    trial.number = std::ssize(others);
     trial.intermediate[0] = value;
     return median.judge({trial, 0, direction, hpo::History{"", {}, others, {}}}).prunes();
 }
@@ -17,6 +18,7 @@ std::vector<hpo::Trial> complete(std::initializer_list<double> values) {
     std::vector<hpo::Trial> trials;
     for (const double value : values) {
         trials.emplace_back().state = hpo::TrialState::complete;
+        trials.back().number = std::ssize(trials) - 1;
         trials.back().intermediate[0] = value;
     }
     return trials;

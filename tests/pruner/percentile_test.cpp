@@ -18,6 +18,7 @@ const double infinity = HUGE_VAL;
 Trial complete(Reports reports, TrialState state = TrialState::complete) {
     Trial trial;
     trial.state = state;
+    trial.number = state == TrialState::running ? 1000 : 0;
     trial.intermediate = std::move(reports);
     return trial;
 }
@@ -41,15 +42,20 @@ std::vector<Trial> at_step_0(std::initializer_list<double> values) {
 
 TEST_CASE("percentiles interpolate linearly and leave NaN out") {
     // numpy.nanpercentile([1, 2, nan, 4, 8], [0, 25, 50, 75, 90, 100]) of numpy 1.24
-    const std::vector<double> values{8, 1, nan_value, 4, 2};
+    hpo::pruner::StepReports reports;
+    for (const double value : {8., 1., nan_value, 4.}) reports.add(value);
+    CHECK(reports.ascending() == std::vector<double>{1, 4, 8});
+    reports.add(2);
+    CHECK(reports.count() == 5);
+    const std::vector<double> values = reports.ascending();
     CHECK(percentile_of(values, 0) == 1);
     CHECK(*percentile_of(values, 25) == Approx(1.75));
     CHECK(*percentile_of(values, 50) == Approx(3));
     CHECK(*percentile_of(values, 75) == Approx(5));
     CHECK(*percentile_of(values, 90) == Approx(6.8));
     CHECK(percentile_of(values, 100) == 8);
-    CHECK_FALSE(percentile_of({nan_value}, 50));
-    CHECK(percentile_of({infinity, infinity, 1}, 75) == infinity);
+    CHECK_FALSE(percentile_of({}, 50));
+    CHECK(percentile_of({1, infinity, infinity}, 75) == infinity);
 }
 
 TEST_CASE("a trial is held against the percentile of complete trials at its step") {

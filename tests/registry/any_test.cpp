@@ -37,7 +37,7 @@ using namespace hpo::registry;  // NOLINT: a test of this namespace
 
 static_assert(!hpo::Sampler<ReturnsText> && !std::constructible_from<AnySampler, ReturnsText>);
 static_assert(!hpo::Sampler<Pinned> && !hpo::Sampler<int>);
-static_assert(!hpo::Pruner<ReturnsText> && !hpo::Pruner<NotConst> && !std::constructible_from<AnyPruner, NotConst>);
+static_assert(!hpo::Pruner<ReturnsText> && hpo::Pruner<NotConst> && !std::constructible_from<AnyPruner, ReturnsText>);
 static_assert(!hpo::MemoryGuard<ReturnsText> && !hpo::MemoryGuard<NotConst> && !hpo::MemoryGuard<NoEvidence>);
 static_assert(!std::constructible_from<AnyMemoryGuard, NoEvidence>);
 static_assert(!hpo::RecoveryPolicy<ReturnsText> && !hpo::RecoveryPolicy<NotConst> && !std::constructible_from<AnyRecovery, NotConst>);

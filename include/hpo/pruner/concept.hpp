@@ -24,9 +24,10 @@ struct Verdict {
     [[nodiscard]] bool prunes() const noexcept { return answer == Answer::prune; }
 };
 
-/// Decides whether a running trial is worth finishing. Studies with several objectives are never pruned.
+/// Decides whether a running trial is worth finishing. Studies with several objectives are never pruned. A pruner may keep what it has read
+/// of a study (HistoryCursor); its verdict depends on the query alone.
 template <class P>
-concept Pruner = std::movable<P> && requires(const P& pruner, const PruneQuery& query) {
+concept Pruner = std::movable<P> && requires(P& pruner, const PruneQuery& query) {
     { pruner.judge(query) } -> std::same_as<Verdict>;
 };
 

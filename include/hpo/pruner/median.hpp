@@ -32,7 +32,7 @@ public:
                                    .interval_steps = config.interval_steps,
                                    .min_trials = config.min_trials}} {}
 
-    [[nodiscard]] Verdict judge(const PruneQuery& query) const { return half_.judge(query); }
+    [[nodiscard]] Verdict judge(const PruneQuery& query) { return half_.judge(query); }
 
 private:
     Percentile half_;

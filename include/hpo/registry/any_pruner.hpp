@@ -15,17 +15,17 @@ public:
     template <class P>
     requires(!std::same_as<P, AnyPruner> && Pruner<P>) AnyPruner(P policy) : self_{std::make_unique<Model<P>>(std::move(policy))} {}
 
-    [[nodiscard]] Verdict judge(const PruneQuery& query) const { return self_->judge(query); }
+    [[nodiscard]] Verdict judge(const PruneQuery& query) { return self_->judge(query); }
 
 private:
     struct Interface {
         virtual ~Interface() = default;
-        [[nodiscard]] virtual Verdict judge(const PruneQuery& query) const = 0;
+        [[nodiscard]] virtual Verdict judge(const PruneQuery& query) = 0;
     };
     template <class P>
     struct Model final : Interface {
         explicit Model(P inner) : policy{std::move(inner)} {}
-        [[nodiscard]] Verdict judge(const PruneQuery& query) const override { return policy.judge(query); }
+        [[nodiscard]] Verdict judge(const PruneQuery& query) override { return policy.judge(query); }
         P policy;
     };
     std::unique_ptr<Interface> self_;

@@ -15,11 +15,11 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/field.hpp"
+#include "hpo/core/history_cursor.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/sampler/cmaes.hpp"
 #include "hpo/sampler/concept.hpp"
 #include "hpo/sampler/gp.hpp"
-#include "hpo/sampler/history_cursor.hpp"
 #include "hpo/sampler/model_axis.hpp"
 #include "hpo/sampler/tpe.hpp"
 

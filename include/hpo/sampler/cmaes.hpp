@@ -17,10 +17,10 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/field.hpp"
+#include "hpo/core/history_cursor.hpp"
 #include "hpo/sampler/cma_distribution.hpp"
 #include "hpo/sampler/cma_restarts.hpp"
 #include "hpo/sampler/concept.hpp"
-#include "hpo/sampler/history_cursor.hpp"
 #include "hpo/sampler/model_axis.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/sampler/truncated_normal.hpp"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "hpo/core/field.hpp"
+#include "hpo/core/history_cursor.hpp"
 #include "hpo/sampler/concept.hpp"
-#include "hpo/sampler/history_cursor.hpp"
 #include "hpo/sampler/parameter_groups.hpp"
 #include "hpo/sampler/tpe_observations.hpp"
 #include "hpo/sampler/tpe_parzen_estimator.hpp"

@@ -17,8 +17,8 @@
 #include "hpo/base/error.hpp"
 #include "hpo/core/distribution.hpp"
 #include "hpo/core/history.hpp"
+#include "hpo/core/history_cursor.hpp"
 #include "hpo/sampler/concept.hpp"
-#include "hpo/sampler/history_cursor.hpp"
 #include "hpo/sampler/uniform.hpp"
 #include "hpo/space/space_trial.hpp"
 

@@ -60,6 +60,32 @@ requires Pruner<std::invoke_result_t<Make>>
             }
         }
     }
+    try {
+        // A study that grows, whose trials end in another order than they began, and then another study of the same name.
+        auto follower = make();
+        std::vector<Trial> trials;
+        const std::array directions{Direction::minimize};
+        for (const int sign : {1, -1}) {
+            trials.clear();
+            for (int round = 0; round < 40; ++round) {
+                Trial& started = trials.emplace_back();
+                started.number = round;
+                for (int step = 0; step < 3; ++step) started.intermediate[step] = sign * ((round * 7 + step * 3) % 11);
+                if (round % 3 == 2) trials[static_cast<std::size_t>(round - 2)].state = TrialState::complete;
+                if (round % 3 == 1) trials[static_cast<std::size_t>(round)].state = TrialState::pruned;
+                Trial asked;
+                asked.number = round + 1;
+                asked.intermediate[2] = 4;
+                const History history{"growing", directions, trials, {}};
+                const PruneQuery query{asked, 2, Direction::minimize, history};
+                const Verdict followed = follower.judge(query), anew = make().judge(query);
+                report.expect(followed.answer == anew.answer && followed.reason == anew.reason,
+                              "what was asked before does not change a verdict (with " + std::to_string(round + 1) + " trials)");
+            }
+        }
+    } catch (const std::exception& error) {
+        report.expect(false, std::string{"no verdict throws in a study that grows: "} + error.what());
+    }
     return report;
 }
 

@@ -119,7 +119,7 @@ public:
     /// training is then already paid for. One that repeats a configuration is not pruned either, because its mean would look better without
     /// it.
     template <Pruner P>
-    [[nodiscard]] Verdict report_and_judge(std::int64_t number, const Report& told, const P& pruner) {
+    [[nodiscard]] Verdict report_and_judge(std::int64_t number, const Report& told, P& pruner) {
         report(number, told);
         if (study_.directions.size() != 1 || told.is_last || repeated_trial(trial(number))) return {};
         const History seen = history();

@@ -9,9 +9,10 @@
 
 #include "hpo/core/history.hpp"
 
-namespace hpo::sampler {
+namespace hpo {
 
-/// How far a sampler has read a study that it draws for again and again. A call looks at what is new, and at trials that had not ended.
+/// How far a policy has read a study that it is asked about again and again. A call looks at what is new, and at trials that had not
+/// ended. So what a policy keeps of its trials costs as much as what is new, however long the study is.
 class HistoryCursor {
 public:
     /// True if the history is that of the last call, or a longer one. Else `restart` and read it from its beginning.
@@ -25,7 +26,7 @@ public:
     }
 
     /// Calls ended(place) for each trial that has ended since, in the order of their numbers among the new ones, and then refused(place)
-    /// for each new rejection. The trial that is drawn for, `number`, has not ended, whatever its state is.
+    /// for each new rejection. The trial that the policy is asked about, `number`, has not ended, whatever its state is.
     template <class Ended, class Refused>
     void advance(const History& history, std::int64_t number, Ended&& ended, Refused&& refused) {
         const auto look_at = [&](std::size_t place) {
@@ -48,4 +49,4 @@ private:
     std::vector<std::size_t> open_;
 };
 
-}  // namespace hpo::sampler
+}  // namespace hpo
