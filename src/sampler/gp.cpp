@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/sampler/history_cursor.hpp"
+#include "hpo/core/history_cursor.hpp"
 #include "hpo/sampler/model_axis.hpp"
 #include "hpo/sampler/pareto_fronts.hpp"
 #include "hpo/sampler/uniform.hpp"
@@ -88,9 +88,8 @@ private:
     [[nodiscard]] MatrixXd pending(const History& history) const;
     [[nodiscard]] double lacking(std::size_t d) const { return is_choice_[d] != 0 ? -1 : 0.5; }
     [[nodiscard]] gp::Settle branches(const History& history) const;
-    template <class Cost, class Scaled>
-    [[nodiscard]] gp::GaussianProcess process(gp::Series& series, const History& history, const MatrixXd& running, const Cost& cost,
-                                              const Scaled& scaled);
+    template <class Scaled>
+    [[nodiscard]] gp::GaussianProcess process(gp::Series& series, const History& history, const MatrixXd& running, const Scaled& scaled);
 
     Config config_;
     HistoryCursor cursor_;
@@ -122,7 +121,7 @@ void Gp::State::follow(const TrialContext& trial) {
         [&](std::size_t place) {
             const Rejection& rejection = history.rejections[place];
             const double violation = std::max(rejection.violation, std::numeric_limits<double>::min());
-            if (!std::isnan(violation)) constraints_[refused_proposals].add({rejection.at, place, true, violation});
+            if (!std::isnan(violation)) constraints_[refused_proposals].add({rejection.at, place, true, violation}, violation);
         });
     const std::size_t first_new = space_ == before ? tried_from_ : 0;
     if (space_ != before) learn_space();
@@ -158,7 +157,7 @@ void Gp::State::take_in_trial(const History& history, std::size_t place) {
     for (const auto& [name, value] : trial.constraints) {
         Seen constraint = seen;
         constraint.value = value;
-        if (!std::isnan(value)) constraints_[name].add(constraint);
+        if (!std::isnan(value)) constraints_[name].add(constraint, std::fabs(value));
     }
     if (!has_values) return;
     ++complete_;
@@ -167,7 +166,7 @@ void Gp::State::take_in_trial(const History& history, std::size_t place) {
         Seen objective = seen;
         const bool is_maximised = m < history.directions.size() && history.directions[m] == Direction::maximize;
         objective.value = is_maximised ? -trial.values[m] : trial.values[m];
-        objectives_[m].add(objective);
+        objectives_[m].add(objective, objective.value);
         best.values.push_back(objective.value);
     }
     if (!trial.feasible() ||
@@ -209,7 +208,7 @@ gp::Settle Gp::State::branches(const History& history) const {
     constexpr double none = -1;             // stands for a parameter that is lacking
     std::vector<std::vector<double>> rows;  // by trial: values, or none
     std::vector<char> is_partial(dimensions_.size());
-    for (const Seen& each : gp::chosen(std::span{objectives_.front().seen}, most_observed, [](double value) { return value; })) {
+    for (const Seen& each : objectives_.front().chosen(objectives_.front().seen.size(), most_observed)) {
         std::vector<double>& row = rows.emplace_back();
         for (std::size_t d = 0; d < dimensions_.size(); ++d) {
             const Param* const param = each.params(history).find(dimensions_[d].name, d);
@@ -285,19 +284,17 @@ std::vector<gp::Range> Gp::State::ranges() const {
     return all;
 }
 
-/// What is known of an objective or a constraint. `cost(value)` is least for the observations that count most, `scaled(seen)` gives their
-/// values as the model has them.
-template <class Cost, class Scaled>
-gp::GaussianProcess Gp::State::process(gp::Series& series, const History& history, const MatrixXd& running, const Cost& cost,
-                                       const Scaled& scaled) {
+/// What is known of an objective or a constraint. `scaled(seen)` gives the values of observations as the model has them.
+template <class Scaled>
+gp::GaussianProcess Gp::State::process(gp::Series& series, const History& history, const MatrixXd& running, const Scaled& scaled) {
     const std::size_t count = gp::fitted_count(series.seen.size());
     if (series.fitted_from != count || series.fitted_space != space_) {
-        const std::vector<Seen> first = gp::chosen(std::span{series.seen}.first(count), most_fitted, cost);
+        const std::vector<Seen> first = series.chosen(count, most_fitted);
         series.kernel = gp::fitted_kernel({points_of(history, first), scaled(first)}, is_choice_, !config_.deterministic);
         series.fitted_from = count;
         series.fitted_space = space_;
     }
-    const std::vector<Seen> seen = gp::chosen(std::span{series.seen}, most_observed, cost);
+    const std::vector<Seen> seen = series.chosen(series.seen.size(), most_observed);
     return {{points_of(history, seen), scaled(seen)}, running, series.kernel, is_choice_};
 }
 
@@ -319,10 +316,9 @@ VectorXd Gp::State::propose(const TrialContext& trial, const std::vector<gp::Ran
     std::vector<gp::GaussianProcess> objectives;
     std::vector<std::vector<double>> front(front_.size());
     std::vector<double> worst, reference;
-    const auto as_it_is = [](double value) { return value; };
     for (std::size_t m = 0; m < objectives_.size() && !front_.empty(); ++m) {
         std::optional<gp::Standard> standard;  // the last one, of all that the process observes
-        objectives.push_back(process(objectives_[m], history, running, as_it_is,
+        objectives.push_back(process(objectives_[m], history, running,
                                      [&](const auto& seen) { return standard.emplace(seen, config_.power_transform)(seen); }));
         for (std::size_t i = 0; i < front_.size(); ++i) front[i].push_back((*standard)(front_[i].values[m]));
         worst.push_back(standard->worst());
@@ -342,9 +338,7 @@ VectorXd Gp::State::propose(const TrialContext& trial, const std::vector<gp::Ran
             threshold = standard.zero();
             return standard(near);
         };
-        auto known = process(
-            series, history, running, [](double value) { return std::fabs(value); }, scaled);
-        constraints.push_back({std::move(known), threshold});
+        constraints.push_back({process(series, history, running, scaled), threshold});
     }
     constexpr std::size_t most_best = 20;
     MatrixXd best(static_cast<Index>(std::min(front_.size(), most_best)), static_cast<Index>(dimensions_.size()));

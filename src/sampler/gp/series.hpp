@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <tuple>
 #include <vector>
 
@@ -29,17 +28,43 @@ struct Seen {
     }
 };
 
-/// The observations of one objective or constraint, the oldest first, and the kernel that was last fitted.
+/// The observations of one objective or constraint, in two orders, and the kernel that was last fitted.
 struct Series {
-    std::vector<Seen> seen;
+    std::vector<Seen> seen;  ///< the oldest first
+    struct Ranked {
+        double cost = 0;
+        Seen seen;
+    };
+    std::vector<Ranked> ranked;   ///< those that count most first
     std::size_t fitted_from = 0;  ///< the first observations, which the kernel was fitted to; 0: to none
     std::size_t fitted_space = 0;
     Kernel kernel{};
 
-    void add(const Seen& one) {
+    /// The observations of least `cost` count most.
+    void add(const Seen& one, double cost) {
         const auto behind = std::upper_bound(seen.begin(), seen.end(), one, [](const Seen& a, const Seen& b) { return a.is_before(b); });
         if (static_cast<std::size_t>(behind - seen.begin()) < fitted_from) fitted_from = 0;
         seen.insert(behind, one);
+        const Ranked rank{cost, one};
+        const auto ranks_before = [](const Ranked& a, const Ranked& b) {
+            return a.cost != b.cost ? a.cost < b.cost : a.seen.is_before(b.seen);
+        };
+        ranked.insert(std::upper_bound(ranked.begin(), ranked.end(), rank, ranks_before), rank);
+    }
+
+    /// At most `most` of the first `count` observations, the oldest first: half of them those that count most, the others the latest.
+    /// Costs what is chosen, and what was ranked before it.
+    [[nodiscard]] std::vector<Seen> chosen(std::size_t count, std::size_t most) const {
+        const auto end = seen.begin() + static_cast<std::ptrdiff_t>(count);
+        if (count <= most) return {seen.begin(), end};
+        const auto latest = end - static_cast<std::ptrdiff_t>(most / 2);
+        std::vector<Seen> kept;
+        for (auto rank = ranked.begin(); kept.size() < most - most / 2; ++rank) {
+            if (rank->seen.is_before(*latest)) kept.push_back(rank->seen);
+        }
+        std::sort(kept.begin(), kept.end(), [](const Seen& a, const Seen& b) { return a.is_before(b); });
+        kept.insert(kept.end(), latest, end);
+        return kept;
     }
 };
 
@@ -48,18 +73,6 @@ inline std::size_t fitted_count(std::size_t count) {
     std::size_t fitted = 1;
     while (fitted + std::max<std::size_t>(1, fitted / 20) <= count) fitted += std::max<std::size_t>(1, fitted / 20);
     return fitted;
-}
-
-/// At most `most` of the observations: half of them those of least `cost`, the others the latest.
-template <class Cost>
-std::vector<Seen> chosen(std::span<const Seen> all, std::size_t most, const Cost& cost) {
-    std::vector<Seen> kept{all.begin(), all.end()};
-    if (kept.size() <= most) return kept;
-    const auto middle = kept.end() - static_cast<std::ptrdiff_t>(most / 2);
-    std::stable_sort(kept.begin(), middle, [&](const Seen& a, const Seen& b) { return cost(a.value) < cost(b.value); });
-    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(most - most / 2), middle);
-    std::sort(kept.begin(), kept.end(), [](const Seen& a, const Seen& b) { return a.is_before(b); });
-    return kept;
 }
 
 /// A scale on which observed values are about standard normal: a power (Yeo and Johnson 2000) that the values are most normal under, then
