@@ -40,7 +40,7 @@ const ContractReport kept{};
 
 TEMPLATE_LIST_TEST_CASE("every sampler keeps the contract, as itself and behind a handle", "", BuiltinSamplers) {
     CHECK(hpo::testing::sampler_contract(Example<TestType>{}) == kept);
-    CHECK(hpo::testing::sampler_contract(Handle<AnySampler, TestType>{}, hpo::needs_finite_parameters<TestType>()) == kept);
+    CHECK(hpo::testing::sampler_contract(Handle<AnySampler, TestType>{}) == kept);
 }
 
 TEMPLATE_LIST_TEST_CASE("every pruner keeps the contract, as itself and behind a handle", "", BuiltinPruners) {

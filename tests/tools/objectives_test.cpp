@@ -111,7 +111,8 @@ TEST_CASE("what several objectives cannot have is refused before a trial, by che
     };
     const std::vector<Case> cases{
         {two + "pruner = 'median',", ": pruner: got 'median' for several objectives; expected none"},
-        {two + "sampler = 'cmaes',", ": sampler: got 'cmaes' for several objectives; expected auto, gp or tpe"},
+        {two + "sampler = 'cmaes',",
+         ": sampler: cmaes: got 2 objectives; expected one, because it learns from one value; auto, gp and tpe take several"},
         {two + "save_best = true,", "save-best: got several objectives; expected one"},
         {"objectives = { { metric = 'value', direction = 'minimize' }, { metric = 'value', direction = 'maximize' } },",
          "two.lua:7: objectives: got metric 'value' twice; expected each metric once"},

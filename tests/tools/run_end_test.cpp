@@ -135,6 +135,12 @@ TEST_CASE("a run ends without a failure when each configuration was tried once, 
     workshop.write("f.lua", study("\"quadratic\"", "trial:float(\"x\", 0, 1)"));
     CHECK_THAT(tune(workshop, {"run", "f.lua", "--study", "f", "--sampler", "brute_force", "--progress", "none"}).error,
                Contains("'x' is float [0, 1]; expected a step"));
+    const auto checked = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"check", "f.lua", "--study", "g", "--sampler", "brute_force"});
+        return tune(workshop, words);
+    };
+    CHECK_THAT(checked({}).error, Contains("hpo-tune: error: sampler brute_force: parameter 'x' is float [0, 1]; expected a step"));
+    CHECK(checked({"--fix", "x=0.5"}).error.empty());
 }
 
 TEST_CASE("a new study has the sampler auto, which says what it chose, and one that goes on keeps its own") {

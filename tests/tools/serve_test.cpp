@@ -217,7 +217,7 @@ TEST_CASE("serve: one session has several studies, with one objective or several
     CHECK(session(R"({"op": "tell", "study": "a", "trial": 0, "state": "complete", "values": [3]})")["ok"] == true);
     CHECK(session(R"({"op": "best", "study": "a"})")["best"][0]["values"] == Json({3.0}));
     CHECK_THAT(session.error(R"({"op": "create_study", "study": "e", "directions": ["minimize", "minimize"], "sampler": "cmaes"})"),
-               Contains("several objectives"));
+               Contains("create_study: sampler: cmaes: got 2 objectives; expected one"));
 }
 
 TEST_CASE("serve: a study in a store goes on, and draws as if it had never been left") {

@@ -23,6 +23,10 @@ public:
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) { return self_->suggest_joint(trial, rng); }
     [[nodiscard]] bool all_tried(const TrialContext& trial) { return self_->all_tried(trial); }
     [[nodiscard]] bool is_exhaustive() const { return self_->is_exhaustive(); }
+    void require_objectives(std::size_t objectives) const { self_->require_objectives(objectives); }
+    void require_parameter(const std::string& name, const Distribution& distribution) const {
+        self_->require_parameter(name, distribution);
+    }
     [[nodiscard]] std::string explanation(std::size_t objectives, std::span<const ParamSet> trials) const {
         return self_->explanation(objectives, trials);
     }
@@ -34,6 +38,8 @@ private:
         virtual ParamSet suggest_joint(const TrialContext& trial, Rng& rng) = 0;
         virtual bool all_tried(const TrialContext& trial) = 0;
         [[nodiscard]] virtual bool is_exhaustive() const = 0;
+        virtual void require_objectives(std::size_t objectives) const = 0;
+        virtual void require_parameter(const std::string& name, const Distribution& distribution) const = 0;
         [[nodiscard]] virtual std::string explanation(std::size_t objectives, std::span<const ParamSet> trials) const = 0;
     };
     template <class S>
@@ -49,6 +55,10 @@ private:
             else return false;
         }
         [[nodiscard]] bool is_exhaustive() const override { return hpo::is_exhaustive(sampler); }
+        void require_objectives(std::size_t objectives) const override { hpo::require_objectives(sampler, objectives); }
+        void require_parameter(const std::string& name, const Distribution& distribution) const override {
+            hpo::require_parameter(sampler, name, distribution);
+        }
         [[nodiscard]] std::string explanation(std::size_t objectives, std::span<const ParamSet> trials) const override {
             return explanation_of(sampler, objectives, trials);
         }

@@ -21,7 +21,6 @@ class BruteForce {
 public:
     static constexpr std::string_view name = "brute_force";
     static constexpr std::string_view summary = "tries every configuration of a finite space once, and ends the study then";
-    static constexpr bool needs_finite_parameters = true;
     using Config = NoConfig;
     static constexpr void fields(auto /*field*/) {}
 
@@ -29,12 +28,14 @@ public:
     explicit BruteForce(Config /*config*/)
         : tried_{[](const Distribution& distribution) { return candidate_values(distribution, std::nullopt); }} {}
 
+    void require_parameter(const std::string& parameter, const Distribution& distribution) const {
+        if (!candidate_values(distribution, std::nullopt).empty()) return;
+        throw Error{Errc::usage, "sampler brute_force: parameter '" + parameter + "' is " + describe(distribution) +
+                                     "; expected a step, and at most " + std::to_string(most_candidates) +
+                                     " values, because every one is tried; sampler grid takes some of them"};
+    }
     [[nodiscard]] double suggest(const Ask& ask) {
-        if (candidate_values(ask.distribution, std::nullopt).empty()) {
-            throw Error{Errc::usage, "sampler brute_force: parameter '" + ask.name + "' is " + describe(ask.distribution) +
-                                         "; expected a step, and at most " + std::to_string(most_candidates) +
-                                         " values, because every one is tried; sampler grid takes some of them"};
-        }
+        require_parameter(ask.name, ask.distribution);
         return tried_.draw(ask);
     }
     [[nodiscard]] bool all_tried(const TrialContext& trial) { return tried_.all_tried(trial); }

@@ -75,6 +75,11 @@ public:
         if (config_.lr_adapt && config_.separable) throw bad_value("lr_adapt", "true together with separable=true", "one of the two");
     }
 
+    void require_objectives(std::size_t objectives) const {
+        if (objectives < 2) return;
+        throw Error{Errc::usage, "cmaes: got " + std::to_string(objectives) +
+                                     " objectives; expected one, because it learns from one value; auto, gp and tpe take several"};
+    }
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
         follow(trial);
         ParamSet drawn;
@@ -253,10 +258,7 @@ inline bool Cmaes::keeps_ranges(const ParamSet& params) {
 
 inline void Cmaes::follow(const TrialContext& trial) {
     const History& history = trial.history;
-    if (history.directions.size() > 1) {
-        throw Error{Errc::usage, "sampler cmaes: got " + std::to_string(history.directions.size()) +
-                                     " objectives; expected one; known for several: tpe, gp, random, qmc, grid, brute_force"};
-    }
+    require_objectives(history.directions.size());
     const Direction direction = history.directions.empty() ? Direction::minimize : history.directions[0];
     if (!cursor_.goes_on(history)) {
         dimensions_.clear();

@@ -83,11 +83,17 @@ concept ExhaustiveSampler = Sampler<S> && requires(S& sampler, const TrialContex
     { sampler.all_tried(trial) } -> std::same_as<bool>;
 };
 
-/// True if a sampler refuses a parameter that has no step: its type then has a member of this name that is true.
+/// Throws Error{Errc::usage} if a sampler cannot search for so many objectives. It says so by a member of this name; others take any
+/// number.
 template <Sampler S>
-[[nodiscard]] constexpr bool needs_finite_parameters() {
-    if constexpr (requires { S::needs_finite_parameters; }) return S::needs_finite_parameters;
-    else return false;
+void require_objectives(const S& sampler, std::size_t objectives) {
+    if constexpr (requires { sampler.require_objectives(objectives); }) sampler.require_objectives(objectives);
+}
+
+/// Throws Error{Errc::usage} if a sampler cannot draw such a parameter. It says so by a member of this name; others draw all.
+template <Sampler S>
+void require_parameter(const S& sampler, const std::string& name, const Distribution& distribution) {
+    if constexpr (requires { sampler.require_parameter(name, distribution); }) sampler.require_parameter(name, distribution);
 }
 
 /// True if a sampler proposes each configuration once. One that is chosen at run time says so itself.

@@ -102,15 +102,26 @@ inline std::vector<Trial> varied_trials(int count) {
     return trials;
 }
 
+template <Sampler S>
+[[nodiscard]] bool refuses_endless(const S& sampler) {
+    try {
+        require_parameter(sampler, "float", FloatDistribution{0, 1});
+        return false;
+    } catch (const Error&) {
+        return true;
+    }
+}
+
 }  // namespace detail
 
-/// The rules for every sampler. `make()` returns a new one each time. One that needs finite parameters gets a space
-/// without endless ones. It makes some hundred draws over histories of up to 1,000 trials.
+/// The rules for every sampler. `make()` returns a new one each time. One that refuses endless parameters gets a space
+/// without them. It makes some hundred draws over histories of up to 1,000 trials.
 template <std::invocable Make>
 requires Sampler<std::invoke_result_t<Make>>
-[[nodiscard]] ContractReport sampler_contract(const Make& make, bool finite = needs_finite_parameters<std::invoke_result_t<Make>>()) {
+[[nodiscard]] ContractReport sampler_contract(const Make& make) {
     static constexpr std::array directions{Direction::minimize};
     ContractReport report;
+    const bool finite = detail::refuses_endless(make());
     const Space every_kind = [finite](SpaceTrial& trial) { detail::every_kind_of(trial, finite); };
     const Space every_kind_narrowed = [finite](SpaceTrial& trial) { detail::every_kind_narrowed(trial, finite); };
     const auto is_inside = [](const ParamSet& params) {

@@ -141,6 +141,9 @@ void find_problems(Settings& settings, Findings& findings) {
     problems.guard([&] { drawn = draw_proposals(settings); });
     if (drawn.empty()) return;
     problems.guard([&] { require_same_parameters(stored, drawn); });
+    problems.guard([&] {
+        for (const std::string& problem : parameters_beyond_sampler(settings, drawn)) problems.add(problem);
+    });
     problems.guard([&] { require_micro_batch(settings, *info, drawn); });
     problems.guard([&] {
         if (const std::string few = fewer_combinations(settings); !few.empty()) findings.remarks.add(few);

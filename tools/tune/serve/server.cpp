@@ -171,8 +171,11 @@ Json Server::create_study(const Request& request) {
     const auto pruner_spec = registry::parse_policy_spec("create_study: pruner", pruner.spec);
     auto made_sampler = registries_.samplers.make("create_study: sampler", sampler_spec);
     auto made_pruner = registries_.pruners.make("create_study: pruner", pruner_spec);
-    if (!is_single && sampler_spec.name == "cmaes")
-        throw bad_value("create_study: sampler", "'cmaes' for several objectives", "auto, gp or tpe: cmaes learns from one value");
+    try {
+        require_objectives(made_sampler, options.directions.size());
+    } catch (const Error& error) {
+        throw Error{error.code(), "create_study: sampler: " + std::string{error.what()}};
+    }
     if (!is_single && pruner_spec.name != "none")
         throw bad_value("create_study: pruner", json_quote(pruner_spec.name) + " for several objectives",
                         "none: trials are compared by one value");

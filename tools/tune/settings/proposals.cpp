@@ -92,6 +92,25 @@ std::map<std::string, std::string> distributions_in_words(const std::vector<Para
     return words;
 }
 
+std::vector<std::string> parameters_beyond_sampler(const Settings& settings, const std::vector<ParamSet>& proposals) {
+    const registry::AnySampler sampler = settings.policies().sampler;
+    const auto fixed = settings.fixed();
+    std::map<std::string, std::string> problems;  // by parameter
+    for (const ParamSet& params : proposals) {
+        for (const Param& param : params) {
+            if (std::ranges::find(fixed, param.name, &std::pair<std::string, Value>::first) != fixed.end()) continue;
+            try {
+                sampler.require_parameter(param.name, *param.distribution);
+            } catch (const Error& error) {
+                problems.try_emplace(param.name, error.what());
+            }
+        }
+    }
+    std::vector<std::string> texts;
+    for (const auto& [name, problem] : problems) texts.push_back(problem);
+    return texts;
+}
+
 namespace {
 
 /// Options of the trainer that each trial's own parameter of that name replaces.

@@ -20,6 +20,9 @@ namespace hpo::tune {
 /// Fixed parameters that none of the proposals was asked for: misspelled, or of a branch that was not met.
 [[nodiscard]] std::vector<std::string> never_asked(const Settings& settings, const std::vector<ParamSet>& proposals);
 
+/// What the study's sampler says against parameters that are not fixed, each once.
+[[nodiscard]] std::vector<std::string> parameters_beyond_sampler(const Settings& settings, const std::vector<ParamSet>& proposals);
+
 /// The parameters that the proposals have, each with its distribution in words.
 [[nodiscard]] std::map<std::string, std::string> distributions_in_words(const std::vector<ParamSet>& proposals);
 

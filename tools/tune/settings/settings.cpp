@@ -217,13 +217,8 @@ std::size_t Settings::reported_objective() const {
 
 void Settings::require_for_objectives() const {
     if (description().objectives.size() < 2) return;
-    const auto refuse = [&](const char* word, const std::string& name, const char* instead) {
-        throw bad_value(place(word), "'" + name + "' for several objectives", instead);
-    };
-    const auto name_of = [&](const char* word) { return text(word).substr(0, text(word).find(':')); };
-    if (const std::string pruner = name_of("pruner"); pruner != "none")
-        refuse("pruner", pruner, "none: running trials are compared by one value");
-    if (name_of("sampler") == "cmaes") refuse("sampler", "cmaes", "auto, gp or tpe: cmaes learns from one value");
+    if (const std::string pruner = text("pruner").substr(0, text("pruner").find(':')); pruner != "none")
+        throw bad_value(place("pruner"), "'" + pruner + "' for several objectives", "none: running trials are compared by one value");
     if (!text("save-best").empty()) throw bad_value(place("save-best"), "several objectives", "one: several have no best trial");
 }
 
@@ -275,8 +270,13 @@ AnyPolicies Settings::policies() const {
         if (policy != program_policy) throw expected("optuna without options; the program's " + std::string{word} + " has its own");
         return true;
     };
-    return {is_of_program("sampler") ? registry::AnySampler{sampler::Random{}} : make(registries.samplers, "sampler", own),
-            is_of_program("pruner") ? registry::AnyPruner{pruner::None{}} : make(registries.pruners, "pruner", own),
+    registry::AnySampler sampler = is_of_program("sampler") ? sampler::Random{} : make(registries.samplers, "sampler", own);
+    try {
+        sampler.require_objectives(description().objectives.size());
+    } catch (const Error& error) {
+        throw Error{Errc::bad_value, place("sampler") + ": " + error.what()};
+    }
+    return {std::move(sampler), is_of_program("pruner") ? registry::AnyPruner{pruner::None{}} : make(registries.pruners, "pruner", own),
             make(registries.guards, "guard"),
             script::ScriptRecovery<registry::AnyRecovery>{script_, make(registries.recoveries, "recovery")}};
 }
