@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/files.hpp"
 
 namespace hpo::test {
 
@@ -25,6 +29,17 @@ inline void touch_samples() {
     const Workshop workshop;
     const std::string command = "cd '" + source + "' && COLUMNS=80 exec '" + tool("hpo-analyze") + "' " + arguments;
     return run_command(workshop, {"/bin/sh", "-c", command});
+}
+
+/// Compares with tests/tools_analyze/expected/NAME. HPO_UPDATE_EXPECTED=1 writes it anew.
+inline void check_expected(const std::string& name, const std::string& text) {
+    const std::string path = source + "/tests/tools_analyze/expected/" + name;
+    if (std::getenv("HPO_UPDATE_EXPECTED")) {
+        std::filesystem::create_directories(source + "/tests/tools_analyze/expected");
+        std::ofstream{path, std::ios::binary} << text;
+    }
+    INFO(name);
+    CHECK(text == read_file(path));
 }
 
 }  // namespace hpo::test

@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -23,17 +22,6 @@ using hpo::tests::mib;
 using nlohmann::json;
 
 namespace {
-
-/// Compares with tests/tools_analyze/expected/NAME; HPO_UPDATE_EXPECTED=1 writes it anew.
-void check_expected(const std::string& name, const std::string& text) {
-    const std::string path = source + "/tests/tools_analyze/expected/" + name;
-    if (std::getenv("HPO_UPDATE_EXPECTED")) {
-        std::filesystem::create_directories(source + "/tests/tools_analyze/expected");
-        std::ofstream{path, std::ios::binary} << text;
-    }
-    INFO(name);
-    CHECK(text == read_file(path));
-}
 
 std::string without_line_ends(std::string text) {
     std::erase(text, '\n');
