@@ -96,6 +96,11 @@ struct Split {
 struct PixelScale {
     double mean = 0;
     double deviation = 1;
+
+    static constexpr void fields(auto field) {
+        field("mean", &PixelScale::mean);
+        field("deviation", &PixelScale::deviation);
+    }
 };
 
 [[nodiscard]] inline PixelScale pixel_scale(const ImageSet& set, std::span<const std::int64_t> chosen) {

@@ -5,21 +5,10 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <tuple>
 
 #include "hpo/base/error.hpp"
 #include "hpo/trainer/json_codec.hpp"
 #include "image_data.hpp"
-
-namespace hpo {
-
-template <>
-struct JsonMembers<hpo::image_classifier::PixelScale> {
-    using R = hpo::image_classifier::PixelScale;
-    static constexpr std::tuple list{JsonMember{"mean", &R::mean}, JsonMember{"deviation", &R::deviation}};
-};
-
-}  // namespace hpo
 
 namespace hpo::image_classifier {
 

@@ -11,8 +11,8 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/trainer/cannot_run.hpp"
+#include "hpo/trainer/news.hpp"
 #include "hpo/trainer/record_line.hpp"
-#include "hpo/trainer/records.hpp"
 
 namespace hpo {
 

@@ -8,7 +8,7 @@
 
 #include "hpo/trainer/device_finding.hpp"
 #include "hpo/trainer/json.hpp"
-#include "hpo/trainer/phase_news.hpp"
+#include "hpo/trainer/news.hpp"
 
 namespace hpo {
 

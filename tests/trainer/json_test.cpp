@@ -17,7 +17,7 @@ T there_and_back(const T& value) {
     return decoded<T>(parse_json(json_line(encode(value)), "test"), "test");
 }
 
-/// Every member present differs from its default, so that a member that is left out of JsonMembers is noticed.
+/// Every member present differs from its default, so that a member that is left out of its description is noticed.
 MemoryReading full_reading() {
     return {.allocated = 1,
             .reserved = 2,

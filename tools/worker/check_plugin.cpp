@@ -15,8 +15,8 @@
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
 #include "hpo/trainer/json.hpp"
+#include "hpo/trainer/news.hpp"
 #include "hpo/trainer/parameter_type.hpp"
-#include "hpo/trainer/phase_news.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/supervisor/plugin_report.hpp"
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/core/fields.hpp"
 #include "hpo/core/memory_reading.hpp"
 
 namespace hpo {
@@ -33,6 +34,10 @@ enum class FailureKind {
 inline constexpr std::array<std::string_view, 15> failure_kind_names{
     "out_of_memory", "host_out_of_memory", "cuda_sticky", "cuda_transient", "hardware",      "non_finite",  "bad_batch", "timeout",
     "crash",         "trainer_error",      "lost_worker", "script_error",   "predicted_oom", "environment", "data"};
+template <>
+struct EnumNames<FailureKind> {
+    static constexpr auto& names = failure_kind_names;
+};
 
 [[nodiscard]] constexpr std::string_view to_text(FailureKind kind) { return failure_kind_names[static_cast<std::size_t>(kind)]; }
 [[nodiscard]] constexpr std::optional<FailureKind> failure_kind(std::string_view text) {
@@ -56,6 +61,10 @@ enum class OomCause {
 
 inline constexpr std::array<std::string_view, 8> oom_cause_names{"capacity", "fragmentation", "leak",      "neighbour",
                                                                  "limit",    "host",          "workspace", "unknown"};
+template <>
+struct EnumNames<OomCause> {
+    static constexpr auto& names = oom_cause_names;
+};
 [[nodiscard]] constexpr std::string_view to_text(OomCause cause) { return oom_cause_names[static_cast<std::size_t>(cause)]; }
 [[nodiscard]] constexpr std::optional<OomCause> oom_cause(std::string_view text) {
     for (std::size_t i = 0; i < oom_cause_names.size(); ++i) {
@@ -78,6 +87,21 @@ struct Failure {
     std::optional<std::int64_t> requested_bytes;  ///< the allocation that was refused
     std::optional<OomCause> cause;                ///< for out-of-memory kinds
     std::string evidence;                         ///< one sentence with the figures behind `cause`
+
+    static constexpr void fields(auto field) {
+        field("kind", &Failure::kind);
+        field("message", &Failure::message);
+        field("type", &Failure::type, {.column = "exception_type"});
+        field("code", &Failure::code, {.column = "cuda_error_code"});
+        field("signal", &Failure::signal);
+        field("exit_status", &Failure::exit_status);
+        field("where", &Failure::where, {.column = "phase"});
+        field("traceback", &Failure::traceback);
+        field("memory", &Failure::memory);
+        field("requested_bytes", &Failure::requested_bytes, {.unit = Unit::bytes});
+        field("cause", &Failure::cause);
+        field("evidence", &Failure::evidence);
+    }
 };
 
 /// True for the kinds that a configuration with a smaller memory need could have avoided.

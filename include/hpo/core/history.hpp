@@ -22,6 +22,16 @@ struct Rejection {
     Time at{};
     ExecutionPlan plan{};                          ///< the smallest plan that was tried
     std::optional<std::int64_t> capacity_bytes{};  ///< of the plan's device; nullopt: not limited
+
+    static constexpr void fields(auto field) {
+        field("params", &Rejection::params);
+        field("estimate", &Rejection::estimate);
+        field("violation", &Rejection::violation);
+        field("reason", &Rejection::reason);
+        field("at", &Rejection::at, {.column = "rejected_at"});
+        field("plan", &Rejection::plan);
+        field("capacity_bytes", &Rejection::capacity_bytes, {.unit = Unit::bytes});
+    }
 };
 
 /// What policies may see: everything that has happened, read-only. Trials are ordered by number and include the running ones. The view is

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/core/fields.hpp"
+
 namespace hpo {
 
 /// A process other than the trial's that holds memory of the same device.
@@ -15,6 +17,12 @@ struct MemoryNeighbour {
     std::int64_t bytes = 0;
     std::string program{};  ///< the system's name for it; empty: unknown
     friend bool operator==(const MemoryNeighbour&, const MemoryNeighbour&) = default;
+
+    static constexpr void fields(auto field) {
+        field("pid", &MemoryNeighbour::pid);
+        field("bytes", &MemoryNeighbour::bytes, {.unit = Unit::bytes});
+        field("program", &MemoryNeighbour::program);
+    }
 };
 
 /// A device's memory at one moment, in bytes. A figure that is not known is absent, never 0.
@@ -28,6 +36,17 @@ struct MemoryReading {
     std::optional<std::int64_t> peak_reserved;   ///< highest `reserved` since the attempt began
     std::vector<MemoryNeighbour> neighbours;
     friend bool operator==(const MemoryReading&, const MemoryReading&) = default;
+
+    static constexpr void fields(auto field) {
+        field("allocated", &MemoryReading::allocated, {.unit = Unit::bytes});
+        field("reserved", &MemoryReading::reserved, {.unit = Unit::bytes});
+        field("free", &MemoryReading::free, {.unit = Unit::bytes});
+        field("capacity", &MemoryReading::capacity, {.unit = Unit::bytes});
+        field("limit", &MemoryReading::limit, {.unit = Unit::bytes});
+        field("peak_allocated", &MemoryReading::peak_allocated, {.unit = Unit::bytes});
+        field("peak_reserved", &MemoryReading::peak_reserved, {.unit = Unit::bytes});
+        field("neighbours", &MemoryReading::neighbours);
+    }
 };
 
 /// The name of the mark that says that an attempt's real need is now known. Its `limit` is the most that the attempt's allocator takes from
@@ -40,6 +59,13 @@ struct MemoryMark {
     double seconds = 0;  ///< since the attempt began
     std::optional<std::int64_t> step;
     MemoryReading reading;
+
+    static constexpr void fields(auto field) {
+        field("name", &MemoryMark::name);
+        field("seconds", &MemoryMark::seconds, {.unit = Unit::seconds});
+        field("step", &MemoryMark::step);
+        field("reading", &MemoryMark::reading);
+    }
 };
 
 }  // namespace hpo

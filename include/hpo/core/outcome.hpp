@@ -13,6 +13,7 @@
 
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/failure.hpp"
+#include "hpo/core/fields.hpp"
 #include "hpo/core/memory_reading.hpp"
 #include "hpo/core/value.hpp"
 
@@ -23,12 +24,23 @@ struct Report {
     std::int64_t step = 0;
     double value = 0;
     bool is_last = false;  ///< the training ends with this step, so stopping saves no time and the trial is not pruned
+
+    static constexpr void fields(auto field) {
+        field("step", &Report::step);
+        field("value", &Report::value);
+        field("last", &Report::is_last);
+    }
 };
 
 /// The answer to a program that asks for a parameter while it runs.
 struct Suggestion {
     Value value{};
     std::string error{};  ///< what is wrong with the question; empty: nothing, and `value` is the parameter's
+
+    static constexpr void fields(auto field) {
+        field("value", &Suggestion::value);
+        field("error", &Suggestion::error);
+    }
 };
 
 enum class OutcomeKind {
@@ -38,6 +50,10 @@ enum class OutcomeKind {
     interrupted,  ///< ended because the study was stopped; it says nothing about the trial
 };
 inline constexpr std::array<std::string_view, 4> outcome_kind_names{"complete", "stopped", "failed", "interrupted"};
+template <>
+struct EnumNames<OutcomeKind> {
+    static constexpr auto& names = outcome_kind_names;
+};
 
 [[nodiscard]] constexpr std::string_view to_text(OutcomeKind kind) { return outcome_kind_names[static_cast<std::size_t>(kind)]; }
 [[nodiscard]] constexpr std::optional<OutcomeKind> outcome_kind(std::string_view text) {
@@ -65,6 +81,25 @@ struct AttemptOutcome {
     std::int64_t worker_pid = 0;
     double seconds = 0;
     double idle_seconds = 0;  ///< at the end, in which nothing of the attempt ran any more; the worker takes them off `seconds`
+
+    static constexpr void fields(auto field) {
+        field("kind", &AttemptOutcome::kind);
+        field("values", &AttemptOutcome::values);
+        field("failure", &AttemptOutcome::failure);
+        field("memory", &AttemptOutcome::memory);
+        field("peak_allocated", &AttemptOutcome::peak_allocated, {.unit = Unit::bytes});
+        field("peak_reserved", &AttemptOutcome::peak_reserved, {.unit = Unit::bytes});
+        field("prunes_itself", &AttemptOutcome::prunes_itself);
+        field("heard_verdict", &AttemptOutcome::heard_verdict);
+        field("prune_reason", &AttemptOutcome::prune_reason);
+        field("approximate", &AttemptOutcome::approximate);
+        field("attributes", &AttemptOutcome::attributes);
+        field("constraints", &AttemptOutcome::constraints);
+        field("log", &AttemptOutcome::log, {.is_local = true});
+        field("worker_pid", &AttemptOutcome::worker_pid);
+        field("seconds", &AttemptOutcome::seconds);
+        field("idle_seconds", &AttemptOutcome::idle_seconds, {.is_local = true});
+    }
 };
 
 }  // namespace hpo

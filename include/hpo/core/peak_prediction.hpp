@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hpo/core/estimate.hpp"
+#include "hpo/core/fields.hpp"
 
 namespace hpo {
 
@@ -21,6 +22,10 @@ enum class PeakSource {
 
 inline constexpr std::array<PeakSource, 3> peak_sources{PeakSource::virtual_card, PeakSource::dry_run, PeakSource::probe};
 inline constexpr std::array<std::string_view, peak_sources.size()> peak_source_names{"virtual_card", "dry_run", "probe"};
+template <>
+struct EnumNames<PeakSource> {
+    static constexpr auto& names = peak_source_names;
+};
 [[nodiscard]] constexpr std::string_view to_text(PeakSource source) { return peak_source_names[static_cast<std::size_t>(source)]; }
 
 /// A prediction of an attempt's peak on its device, made in a worker before the attempt starts. All sizes in bytes.
@@ -36,6 +41,19 @@ struct PeakPrediction {
     bool upper_bound = false;          ///< the true need may be lower, and `remark` says why: not exact even if `uncertainty` is 0
     std::string remark;                ///< what limits the prediction, and why no stronger source answered; may be empty
     friend bool operator==(const PeakPrediction&, const PeakPrediction&) = default;
+
+    static constexpr void fields(auto field) {
+        field("source", &PeakPrediction::source);
+        field("requested_bytes", &PeakPrediction::requested_bytes);
+        field("allocated_bytes", &PeakPrediction::allocated_bytes);
+        field("reserved_bytes", &PeakPrediction::reserved_bytes);
+        field("need", &PeakPrediction::need);
+        field("comfort", &PeakPrediction::comfort);
+        field("parts", &PeakPrediction::parts);
+        field("uncertainty", &PeakPrediction::uncertainty);
+        field("upper_bound", &PeakPrediction::upper_bound);
+        field("remark", &PeakPrediction::remark);
+    }
 };
 
 }  // namespace hpo

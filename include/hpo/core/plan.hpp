@@ -7,12 +7,17 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/core/fields.hpp"
 namespace hpo {
 
 /// The arithmetic that a trial computes in.
 enum class Precision { fp32, bf16, fp16 };
 
 inline constexpr std::array<std::string_view, 3> precision_names{"fp32", "bf16", "fp16"};
+template <>
+struct EnumNames<Precision> {
+    static constexpr auto& names = precision_names;
+};
 [[nodiscard]] constexpr std::string_view to_text(Precision precision) { return precision_names[static_cast<std::size_t>(precision)]; }
 
 /// How a trial runs: everything that trades memory for time without changing the searched parameters. The memory guard and the recovery
@@ -43,6 +48,8 @@ struct ExecutionPlan {
         return (*effective_batch + *micro - 1) / *micro;
     }
     friend bool operator==(const ExecutionPlan&, const ExecutionPlan&) = default;
+    /// plan_fields.hpp says them.
+    static constexpr void fields(auto field);
 };
 
 }  // namespace hpo

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "hpo/base/bytes.hpp"
+#include "hpo/core/fields.hpp"
 #include "hpo/core/plan.hpp"
 
 namespace hpo {
@@ -39,8 +40,7 @@ struct PlanField {
         : key{its_key}, member{its_member}, label{its_label}, role{its_role}, unit{its_unit} {}
 };
 
-/// Every member of the plan. JSON, the store, scripts and reports all use this list. A member that is added to ExecutionPlan must be added
-/// here, too. A test counts them.
+/// Every member of the plan. JSON, the store, scripts and reports all use this list.
 inline constexpr std::tuple plan_fields{
     PlanField{"effective_batch", &ExecutionPlan::effective_batch, "effective batch", PlanRole::parameter, PlanUnit::examples},
     PlanField{"micro_batch", &ExecutionPlan::micro_batch, "micro-batch", PlanRole::lever, PlanUnit::examples},
@@ -51,6 +51,11 @@ inline constexpr std::tuple plan_fields{
     PlanField{"device", &ExecutionPlan::device, "device", PlanRole::placement},
     PlanField{"cap_bytes", &ExecutionPlan::cap_bytes, "cap", PlanRole::lever, PlanUnit::bytes},
 };
+
+constexpr void ExecutionPlan::fields(auto field) {
+    std::apply([&](const auto&... each) { (field(each.key, each.member), ...); }, plan_fields);
+}
+static_assert(described_members<ExecutionPlan> == detail::count_members<ExecutionPlan>(), "plan_fields lacks a member of the plan");
 
 /// Calls `visit` with each PlanField, in order.
 template <class Visit>

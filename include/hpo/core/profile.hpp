@@ -16,6 +16,16 @@ struct Profile {
     /// Held from the forward to the backward pass: `activation_fixed_bytes + examples * activation_bytes_per_example`.
     std::int64_t activation_fixed_bytes = 0;
     std::int64_t activation_bytes_per_example = 0;
+
+    static constexpr void fields(auto field) {
+        field("parameters", &Profile::parameters);
+        field("trainable_parameters", &Profile::trainable_parameters);
+        field("weight_bytes", &Profile::weight_bytes);
+        field("gradient_bytes", &Profile::gradient_bytes);
+        field("optimizer_bytes", &Profile::optimizer_bytes);
+        field("activation_fixed_bytes", &Profile::activation_fixed_bytes);
+        field("activation_bytes_per_example", &Profile::activation_bytes_per_example);
+    }
 };
 
 /// What a memory guard must know about the model before it can answer.

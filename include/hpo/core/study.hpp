@@ -12,12 +12,17 @@
 #include <vector>
 
 #include "hpo/core/attributes.hpp"
+#include "hpo/core/fields.hpp"
 #include "hpo/core/trial.hpp"
 
 namespace hpo {
 
 enum class Direction { minimize, maximize };
 inline constexpr std::array<std::string_view, 2> direction_names{"minimize", "maximize"};
+template <>
+struct EnumNames<Direction> {
+    static constexpr auto& names = direction_names;
+};
 
 [[nodiscard]] constexpr std::string_view to_text(Direction direction) { return direction_names[static_cast<std::size_t>(direction)]; }
 [[nodiscard]] constexpr std::optional<Direction> direction_of(std::string_view text) {

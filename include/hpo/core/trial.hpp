@@ -16,6 +16,7 @@
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/estimate.hpp"
 #include "hpo/core/failure.hpp"
+#include "hpo/core/fields.hpp"
 #include "hpo/core/memory_reading.hpp"
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/param_set.hpp"
@@ -27,6 +28,10 @@ enum class TrialState { running, complete, pruned, fail, waiting };
 
 /// In Optuna's spelling, which stores use.
 inline constexpr std::array<std::string_view, 5> trial_state_names{"RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING"};
+template <>
+struct EnumNames<TrialState> {
+    static constexpr auto& names = trial_state_names;
+};
 [[nodiscard]] constexpr std::string_view to_text(TrialState state) { return trial_state_names[static_cast<std::size_t>(state)]; }
 [[nodiscard]] constexpr bool is_finished(TrialState state) { return state != TrialState::running && state != TrialState::waiting; }
 
@@ -58,6 +63,30 @@ struct Attempt {
     std::string decision;  ///< the recovery policy's answer in words
     std::vector<MemoryMark> memory;
     StepValues reports;  ///< intermediate values that a later attempt reports again; all others are the trial's
+
+    static constexpr void fields(auto field) {
+        field("index", &Attempt::index, {.column = "attempt"});
+        field("plan", &Attempt::plan);
+        field("changed_params", &Attempt::changed_params);
+        field("estimate", &Attempt::estimate);
+        field("capacity_bytes", &Attempt::capacity_bytes, {.unit = Unit::bytes});
+        field("device_name", &Attempt::device_name, {.empty_is_null = true});
+        field("model_family", &Attempt::model_family, {.empty_is_null = true});
+        field("worker_pid", &Attempt::worker_pid);
+        field("fresh_worker", &Attempt::fresh_worker);
+        field("resumed_step", &Attempt::resumed_step);
+        field("checkpoint_step", &Attempt::checkpoint_step);
+        field("started", &Attempt::started, {.column = "started_at"});
+        field("seconds", &Attempt::seconds, {.unit = Unit::seconds});
+        field("outcome", &Attempt::outcome);
+        field("failure", &Attempt::failure);
+        field("peak_allocated", &Attempt::peak_allocated, {.unit = Unit::bytes});
+        field("peak_reserved", &Attempt::peak_reserved, {.unit = Unit::bytes});
+        field("approximate", &Attempt::approximate);
+        field("decision", &Attempt::decision);
+        field("memory", &Attempt::memory);
+        field("reports", &Attempt::reports);
+    }
 };
 
 /// A trial: the suggested parameters and their result.
@@ -75,6 +104,22 @@ struct Trial {
     std::optional<Time> started;
     std::optional<Time> completed;
     std::vector<Attempt> attempts;
+
+    static constexpr void fields(auto field) {
+        field("id", &Trial::id);
+        field("number", &Trial::number);
+        field("state", &Trial::state);
+        field("params", &Trial::params);
+        field("values", &Trial::values);
+        field("intermediate", &Trial::intermediate);
+        field("user_attributes", &Trial::user_attributes);
+        field("system_attributes", &Trial::system_attributes);
+        field("fixed", &Trial::fixed);
+        field("constraints", &Trial::constraints);
+        field("started", &Trial::started);
+        field("completed", &Trial::completed);
+        field("attempts", &Trial::attempts);
+    }
 
     [[nodiscard]] bool feasible() const { return total_violation() == 0; }
     /// The sum of the positive constraint values; NaN counts as infinite.

@@ -18,7 +18,7 @@
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
 #include "hpo/torch/threads.hpp"
-#include "hpo/trainer/phase_news.hpp"
+#include "hpo/trainer/news.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/sampling_times.hpp"
 #include "hpo/trainer/trainer.hpp"

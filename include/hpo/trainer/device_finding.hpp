@@ -6,9 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 
-#include "hpo/trainer/json_members.hpp"
+#include "hpo/core/fields.hpp"
 
 namespace hpo {
 
@@ -19,16 +18,17 @@ struct DeviceFinding {
     std::string detail;                                    ///< for a person: the figures, what was expected
     std::optional<double> seconds{};                       ///< what the measured work took
     std::optional<std::int64_t> bytes{};                   ///< what it moved or held
+
+    static constexpr void fields(auto field) {
+        field("level", &DeviceFinding::level);
+        field("what", &DeviceFinding::what);
+        field("detail", &DeviceFinding::detail);
+        field("seconds", &DeviceFinding::seconds);
+        field("bytes", &DeviceFinding::bytes);
+    }
 };
 template <>
-struct JsonNames<DeviceFinding::Level> {
+struct EnumNames<DeviceFinding::Level> {
     static constexpr std::array<std::string_view, 3> names{"ok", "note", "bad"};
 };
-template <>
-struct JsonMembers<DeviceFinding> {
-    using R = DeviceFinding;
-    static constexpr std::tuple list{JsonMember{"level", &R::level}, JsonMember{"what", &R::what}, JsonMember{"detail", &R::detail},
-                                     JsonMember{"seconds", &R::seconds}, JsonMember{"bytes", &R::bytes}};
-};
-
 }  // namespace hpo

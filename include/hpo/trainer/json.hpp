@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The records of trainer/records.hpp as values of the JSON library: `encode(x)` and `decoded<X>(json, place)`.
+// Records (core/fields.hpp) as values of the JSON library: `encode(x)` and `decoded<X>(json, place)`.
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/trainer/json_codec.hpp"
-#include "hpo/trainer/records.hpp"
+#include "hpo/trainer/trainer.hpp"

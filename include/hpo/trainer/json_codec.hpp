@@ -11,24 +11,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "hpo/base/error.hpp"
+#include "hpo/core/fields.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/core/value.hpp"
-#include "hpo/trainer/json_members.hpp"
 #include "hpo/trainer/record_line.hpp"
 
 namespace hpo {
 
 using Json = nlohmann::json;
-
-template <class T>
-concept JsonRecord = requires {
-    JsonMembers<T>::list;
-};
 
 /// Reads one value. Throws Error{bad_value} that names the place of a mistake. Absent members keep their defaults, and unknown members are
 /// ignored, so that older and newer programs understand each other.
@@ -83,7 +78,7 @@ Json encode(const T& value) {
     if constexpr (std::is_same_v<T, double>) {
         return std::isfinite(value) ? Json(value) : Json(number_text(value));
     } else if constexpr (std::is_enum_v<T>) {
-        return JsonNames<T>::names[static_cast<std::size_t>(value)];
+        return EnumNames<T>::names[static_cast<std::size_t>(value)];
     } else if constexpr (std::is_same_v<T, Value>) {
         return detail::encode_variant(value);
     } else if constexpr (detail::is_optional<T>::value) {
@@ -96,14 +91,13 @@ Json encode(const T& value) {
         Json json = Json::object();
         for (const auto& [key, item] : value) json[key] = encode(item);
         return json;
-    } else if constexpr (JsonRecord<T>) {
+    } else if constexpr (Described<T>) {
         Json json = Json::object();
-        const auto add = [&](const auto& member) {
-            Json item = encode(value.*(member.member));
-            using Item = std::remove_cvref_t<decltype(value.*(member.member))>;
-            if (!detail::is_optional<Item>::value || !item.is_null()) json[std::string{member.key}] = std::move(item);
-        };
-        std::apply([&](const auto&... member) { (add(member), ...); }, JsonMembers<T>::list);
+        each_field<T>([&]<class Item>(const Field<T, Item>& field) {
+            if (field.names.is_local) return;
+            Json item = encode(value.*field.member);
+            if (!detail::is_optional<Item>::value || !item.is_null()) json[std::string{field.name}] = std::move(item);
+        });
         return json;
     } else {
         return value;
@@ -123,7 +117,7 @@ void decode(const Json& json, const std::string& place, T& value) {
         if (!json.is_string()) detail::refuse(json, place, "a text");
         value = json.get<std::string>();
     } else if constexpr (std::is_enum_v<T>) {
-        const auto& names = JsonNames<T>::names;
+        const auto& names = EnumNames<T>::names;
         for (std::size_t i = 0; i < names.size(); ++i) {
             if (json == names[i]) return static_cast<void>(value = static_cast<T>(i));
         }
@@ -144,11 +138,11 @@ void decode(const Json& json, const std::string& place, T& value) {
         for (const auto& [key, item] : json.items()) decode(item, place + "." + key, value.try_emplace(key).first->second);
     } else {
         if (!json.is_object()) detail::refuse(json, place, "an object");
-        const auto read = [&](const auto& member) {
-            const auto found = json.find(std::string{member.key});
-            if (found != json.end()) decode(*found, place + "." + std::string{member.key}, value.*(member.member));
-        };
-        std::apply([&](const auto&... member) { (read(member), ...); }, JsonMembers<T>::list);
+        each_field<T>([&](const auto& field) {
+            if (field.names.is_local) return;
+            const auto found = json.find(std::string{field.name});
+            if (found != json.end()) decode(*found, place + "." + std::string{field.name}, value.*field.member);
+        });
     }
 }
 

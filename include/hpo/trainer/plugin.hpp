@@ -17,9 +17,9 @@
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/stack_frames.hpp"
 #include "hpo/trainer/cannot_run.hpp"
+#include "hpo/trainer/news.hpp"
 #include "hpo/trainer/plugin_abi.hpp"
 #include "hpo/trainer/record_line.hpp"
-#include "hpo/trainer/records.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
+#include "hpo/core/fields.hpp"
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan.hpp"
@@ -65,6 +67,28 @@ struct TrainerJob {
         if (const auto option = options.find(name); option != options.end()) return &option->second;
         return nullptr;
     }
+
+    static constexpr void fields(auto field) {
+        field("study", &TrainerJob::study);
+        field("trial", &TrainerJob::trial);
+        field("attempt", &TrainerJob::attempt);
+        field("params", &TrainerJob::params);
+        field("options", &TrainerJob::options);
+        field("metric", &TrainerJob::metric);
+        field("objectives", &TrainerJob::objectives);
+        field("plan", &TrainerJob::plan);
+        field("seed", &TrainerJob::seed);
+        field("checkpoint_folder", &TrainerJob::checkpoint_folder);
+        field("resume_step", &TrainerJob::resume_step);
+        field("metered_device", &TrainerJob::metered_device);
+        field("model_folder", &TrainerJob::model_folder);
+        field("saved_model", &TrainerJob::saved_model);
+        field("trace_file", &TrainerJob::trace_file);
+        field("cublas_workspace_bytes", &TrainerJob::cublas_workspace_bytes);
+        field("cuda_context_bytes", &TrainerJob::cuda_context_bytes);
+        field("settles", &TrainerJob::settles);
+        field("shapes_only", &TrainerJob::shapes_only);
+    }
 };
 
 /// How a parameter's value influences the memory of an attempt.
@@ -75,6 +99,11 @@ enum class MemoryUse {
     none,               ///< not at all
 };
 
+template <>
+struct EnumNames<MemoryUse> {
+    static constexpr std::array<std::string_view, 4> names{"value", "whether_zero", "whether_above_one", "none"};
+};
+
 /// A parameter or option that a trainer understands.
 struct TrainerParameter {
     std::string name;
@@ -83,12 +112,27 @@ struct TrainerParameter {
     Value standard;     ///< used if the study does not set it; null: the study must set it
     std::string help;
     MemoryUse memory = MemoryUse::value;
+
+    static constexpr void fields(auto field) {
+        field("name", &TrainerParameter::name);
+        field("type", &TrainerParameter::type);
+        field("range", &TrainerParameter::range);
+        field("standard", &TrainerParameter::standard);
+        field("help", &TrainerParameter::help);
+        field("memory", &TrainerParameter::memory);
+    }
 };
 
 struct TrainerMetric {
     std::string name;
     Direction direction = Direction::maximize;
     std::string help;
+
+    static constexpr void fields(auto field) {
+        field("name", &TrainerMetric::name);
+        field("direction", &TrainerMetric::direction);
+        field("help", &TrainerMetric::help);
+    }
 };
 
 /// A trainer's description of itself. `hpo-tune policies` shows it, and `hpo-tune check` compares the script with it.
@@ -108,6 +152,22 @@ struct TrainerInfo {
     /// option `batch` names the parameter of the study that is the effective batch. It then obeys the lever micro_batch.
     bool open_ended = false;
     std::vector<std::string> peak_sources;  ///< how it can predict an attempt's peak: names of PeakSource, strongest first
+
+    static constexpr void fields(auto field) {
+        field("name", &TrainerInfo::name);
+        field("summary", &TrainerInfo::summary);
+        field("parameters", &TrainerInfo::parameters);
+        field("metrics", &TrainerInfo::metrics);
+        field("levers", &TrainerInfo::levers);
+        field("effective_batch_parameter", &TrainerInfo::effective_batch_parameter);
+        field("length_parameter", &TrainerInfo::length_parameter);
+        field("libtorch_version", &TrainerInfo::libtorch_version);
+        field("uses_cuda", &TrainerInfo::uses_cuda);
+        field("checkpoints", &TrainerInfo::checkpoints);
+        field("saves_models", &TrainerInfo::saves_models);
+        field("open_ended", &TrainerInfo::open_ended);
+        field("peak_sources", &TrainerInfo::peak_sources);
+    }
 };
 
 /// The value that a job gives to one of its trainer's own parameters; null: none. An open-ended trainer has its own from the options alone,
@@ -156,6 +216,11 @@ inline Value Progress::suggest(const std::string& name, const std::string& /*dis
 struct TrainerProblem {
     std::string where;
     std::string what;
+
+    static constexpr void fields(auto field) {
+        field("where", &TrainerProblem::where);
+        field("what", &TrainerProblem::what);
+    }
 };
 
 /// A model backend. It turns parameters and a plan into objective values. One object lives as long as its worker and runs one attempt at a

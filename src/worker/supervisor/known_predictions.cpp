@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "hpo/trainer/record_line.hpp"
-#include "hpo/trainer/records.hpp"
 
 namespace hpo::worker {
 

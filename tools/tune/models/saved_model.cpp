@@ -17,30 +17,6 @@
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/descriptor.hpp"
 
-namespace hpo {
-
-template <>
-struct JsonMembers<tune::SavedFile> {
-    using R = tune::SavedFile;
-    static constexpr std::tuple list{JsonMember{"bytes", &R::bytes}, JsonMember{"sha256", &R::sha256}};
-};
-
-template <>
-struct JsonMembers<tune::ModelManifest> {
-    using R = tune::ModelManifest;
-    static constexpr std::tuple list{JsonMember{"format", &R::format},       JsonMember{"version", &R::version},
-                                     JsonMember{"trainer", &R::trainer},     JsonMember{"libtorch_version", &R::libtorch_version},
-                                     JsonMember{"study", &R::study},         JsonMember{"trial", &R::trial},
-                                     JsonMember{"attempt", &R::attempt},     JsonMember{"params", &R::params},
-                                     JsonMember{"options", &R::options},     JsonMember{"plan", &R::plan},
-                                     JsonMember{"seed", &R::seed},           JsonMember{"metric", &R::metric},
-                                     JsonMember{"direction", &R::direction}, JsonMember{"value", &R::value},
-                                     JsonMember{"metrics", &R::metrics},     JsonMember{"data_hash", &R::data_hash},
-                                     JsonMember{"files", &R::files}};
-};
-
-}  // namespace hpo
-
 namespace hpo::tune {
 namespace {
 

@@ -18,6 +18,11 @@ namespace hpo::tune {
 struct SavedFile {
     std::int64_t bytes = 0;
     std::string sha256;
+
+    static constexpr void fields(auto field) {
+        field("bytes", &SavedFile::bytes);
+        field("sha256", &SavedFile::sha256);
+    }
 };
 
 /// What stands in the manifest.json of a saved model: where it comes from, how to measure it again, and its files.
@@ -41,6 +46,26 @@ struct ModelManifest {
     std::map<std::string, double, std::less<>> metrics{};  ///< all of them
     std::string data_hash;                                 ///< of the data it was trained and measured on; empty: its trainer does not tell
     std::map<std::string, SavedFile, std::less<>> files{};  ///< by their path within the folder
+
+    static constexpr void fields(auto field) {
+        field("format", &ModelManifest::format);
+        field("version", &ModelManifest::version);
+        field("trainer", &ModelManifest::trainer);
+        field("libtorch_version", &ModelManifest::libtorch_version);
+        field("study", &ModelManifest::study);
+        field("trial", &ModelManifest::trial);
+        field("attempt", &ModelManifest::attempt);
+        field("params", &ModelManifest::params);
+        field("options", &ModelManifest::options);
+        field("plan", &ModelManifest::plan);
+        field("seed", &ModelManifest::seed);
+        field("metric", &ModelManifest::metric);
+        field("direction", &ModelManifest::direction);
+        field("value", &ModelManifest::value);
+        field("metrics", &ModelManifest::metrics);
+        field("data_hash", &ModelManifest::data_hash);
+        field("files", &ModelManifest::files);
+    }
 };
 
 inline constexpr const char* manifest_name = "manifest.json";

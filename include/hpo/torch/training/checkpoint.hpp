@@ -8,11 +8,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "hpo/torch/training/state.hpp"
-#include "hpo/trainer/json_members.hpp"
 
 namespace hpo::libtorch {
 
@@ -26,22 +24,20 @@ struct CheckpointCounters {
     Metrics best_metrics;
     double loss_scale = 1;
     std::int64_t good_steps = 0;
+
+    static constexpr void fields(auto field) {
+        field("report", &CheckpointCounters::report);
+        field("step", &CheckpointCounters::step);
+        field("metrics", &CheckpointCounters::metrics);
+        field("best_report", &CheckpointCounters::best_report);
+        field("best_value", &CheckpointCounters::best_value);
+        field("best_metrics", &CheckpointCounters::best_metrics);
+        field("loss_scale", &CheckpointCounters::loss_scale);
+        field("good_steps", &CheckpointCounters::good_steps);
+    }
 };
 
 }  // namespace hpo::libtorch
-
-namespace hpo {
-
-template <>
-struct JsonMembers<libtorch::CheckpointCounters> {
-    using R = libtorch::CheckpointCounters;
-    static constexpr std::tuple list{JsonMember{"report", &R::report},         JsonMember{"step", &R::step},
-                                     JsonMember{"metrics", &R::metrics},       JsonMember{"best_report", &R::best_report},
-                                     JsonMember{"best_value", &R::best_value}, JsonMember{"best_metrics", &R::best_metrics},
-                                     JsonMember{"loss_scale", &R::loss_scale}, JsonMember{"good_steps", &R::good_steps}};
-};
-
-}  // namespace hpo
 
 namespace hpo::libtorch {
 

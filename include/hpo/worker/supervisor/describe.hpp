@@ -6,10 +6,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "hpo/trainer/records.hpp"
+#include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/environment.hpp"
 #include "hpo/worker/supervisor/process.hpp"
 #include "hpo/worker/supervisor/process_output.hpp"
@@ -22,6 +21,13 @@ struct PluginDescription {
     std::string path;
     std::optional<TrainerInfo> info;   ///< LibTorch's version included
     std::optional<std::string> error;  ///< instead of info: why it cannot be used
+
+    static constexpr void fields(auto field) {
+        field("name", &PluginDescription::name);
+        field("path", &PluginDescription::path);
+        field("info", &PluginDescription::info);
+        field("error", &PluginDescription::error);
+    }
 };
 
 /// Everything that `hpo-worker --describe` says.
@@ -30,6 +36,13 @@ struct WorkerDescription {
     std::uint32_t plugin_abi = 0;
     std::vector<std::string> folders;  ///< searched in this order
     std::vector<PluginDescription> plugins;
+
+    static constexpr void fields(auto field) {
+        field("version", &WorkerDescription::version);
+        field("plugin_abi", &WorkerDescription::plugin_abi);
+        field("folders", &WorkerDescription::folders);
+        field("plugins", &WorkerDescription::plugins);
+    }
 };
 
 /// How long one plugin may take to describe itself. A plugin that takes longer counts as hanging.
@@ -45,23 +58,6 @@ struct DescriptionRequest {
 };
 
 }  // namespace hpo::worker
-
-namespace hpo {
-
-template <>
-struct JsonMembers<worker::PluginDescription> {
-    using R = worker::PluginDescription;
-    static constexpr std::tuple list{JsonMember{"name", &R::name}, JsonMember{"path", &R::path}, JsonMember{"info", &R::info},
-                                     JsonMember{"error", &R::error}};
-};
-template <>
-struct JsonMembers<worker::WorkerDescription> {
-    using R = worker::WorkerDescription;
-    static constexpr std::tuple list{JsonMember{"version", &R::version}, JsonMember{"plugin_abi", &R::plugin_abi},
-                                     JsonMember{"folders", &R::folders}, JsonMember{"plugins", &R::plugins}};
-};
-
-}  // namespace hpo
 
 namespace hpo::worker {
 

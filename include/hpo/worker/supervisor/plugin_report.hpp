@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
-#include "hpo/trainer/records.hpp"
+#include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/environment.hpp"
 
 namespace hpo::worker {
@@ -24,6 +23,17 @@ struct PluginReport {
     std::vector<std::string> remarks;      ///< what the trainer logged while it checked the job
     std::optional<std::string> error;      ///< instead of the rest: why the plugin cannot be used, or what is missing to try it
     int status = 0;                        ///< the exit code for the error
+
+    static constexpr void fields(auto field) {
+        field("name", &PluginReport::name);
+        field("path", &PluginReport::path);
+        field("info", &PluginReport::info);
+        field("tried", &PluginReport::tried);
+        field("problems", &PluginReport::problems);
+        field("remarks", &PluginReport::remarks);
+        field("error", &PluginReport::error);
+        field("status", &PluginReport::status);
+    }
 };
 
 /// The steps of `hpo-worker --check-plugin` before a plugin has told what it is. The plugin's file follows.
@@ -41,19 +51,6 @@ struct PluginReportRequest {
 };
 
 }  // namespace hpo::worker
-
-namespace hpo {
-
-template <>
-struct JsonMembers<worker::PluginReport> {
-    using R = worker::PluginReport;
-    static constexpr std::tuple list{JsonMember{"name", &R::name},         JsonMember{"path", &R::path},
-                                     JsonMember{"info", &R::info},         JsonMember{"tried", &R::tried},
-                                     JsonMember{"problems", &R::problems}, JsonMember{"remarks", &R::remarks},
-                                     JsonMember{"error", &R::error},       JsonMember{"status", &R::status}};
-};
-
-}  // namespace hpo
 
 namespace hpo::worker {
 
