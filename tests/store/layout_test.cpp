@@ -47,7 +47,7 @@ void make_full_store(const std::string& path) {
 
 bool is_complete(const std::string& path) {
     hpo::store::Connection connection{path, {}};
-    return connection.read([&] { return hpo::store::read_shape(connection).has_hpo_triggers; });
+    return connection.read([&] { return hpo::store::read_shape(connection).is_hpo_complete; });
 }
 std::int64_t count(const std::string& path, const std::string& from) {
     return database_of(path).execAndGet("SELECT count(*) FROM " + from).getInt64();
@@ -69,6 +69,24 @@ TEST_CASE("a file without one of our tables or columns is refused by its name, a
     CHECK_THROWS_WITH(Sqlite{path}, Catch::Contains(said));
     CHECK_THROWS_WITH(Snapshot{path}.studies(), Catch::Contains(said));
     CHECK(read_file(path) == before);
+}
+
+TEST_CASE("the page on the layout names each column") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("hpo.db");
+    make_full_store(path);
+    const std::string page = read_file(std::string{HPO_SOURCE_DIR} + "/docs/development/store-layout.md");
+    SQLite::Database database = database_of(path);
+    SQLite::Statement column{database,
+                             "SELECT c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.name LIKE 'hpo\\_%' "
+                             "ESCAPE '\\' AND m.type = 'table'"};
+    int columns = 0;
+    for (; column.executeStep(); ++columns) {
+        const std::string name = column.getColumn(0).getString();
+        CAPTURE(name);
+        CHECK(page.find("`" + name + "`") != std::string::npos);
+    }
+    CHECK(columns > 80);
 }
 
 TEST_CASE("an index and a trigger that were lost come back when a file is opened for writing") {

@@ -10,7 +10,7 @@
 
 #include "hpo/store/sqlite/optuna_schema.hpp"
 #include "store/sqlite/hpo_schema.hpp"
-#include "store/sqlite/plan_columns.hpp"
+#include "store/sqlite/record_columns.hpp"
 
 namespace hpo::store::detail {
 
@@ -38,13 +38,37 @@ bool has(const HpoLayout& layout, const HpoLayout::Object& ours) {
 }  // namespace hpo::store::detail
 
 namespace hpo::store {
+namespace {
+
+/// Makes all tables that hpo has beside Optuna's.
+std::string tables_sql() {
+    const auto table = [](const RecordTable& of, const std::string& before, const std::string& behind) {
+        return "CREATE TABLE IF NOT EXISTS " + of.name + " (" + before + of.definition() + behind + ");\n";
+    };
+    const std::string by_attempt = ", PRIMARY KEY (trial_id, attempt)";
+    return table(attempts_table(), "", by_attempt) + table(failures_table(), "", by_attempt) +
+           table(memory_table(), "mark_id INTEGER NOT NULL PRIMARY KEY, ", "") +
+           table(rejections_table(), "rejection_id INTEGER NOT NULL PRIMARY KEY, ", "") + hpo_other_tables;
+}
+
+/// Columns that came with a later version than their table.
+std::vector<HpoLayout::Column> added_columns() {
+    std::vector<HpoLayout::Column> added;
+    for (const RecordTable* const table : record_tables()) {
+        for (const RecordColumn& column : table->columns) {
+            if (!column.since.empty()) added.push_back({table->name, column.name});
+        }
+    }
+    return added;
+}
+
+}  // namespace
 
 const HpoLayout& known_layout() {
     static const HpoLayout known = [] {
         SQLite::Database memory{":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
         memory.exec(optuna::tables);  // the triggers need them
-        memory.exec(hpo_tables);
-        memory.exec(plan_columns_sql());
+        memory.exec(tables_sql());
         SQLite::Statement objects{memory, detail::hpo_objects_query};
         SQLite::Statement columns{memory, detail::hpo_columns_query};
         return detail::layout_of(Rows{objects}, Rows{columns});
@@ -57,10 +81,17 @@ std::optional<std::string> missing_part(const HpoLayout& layout) {
     for (const HpoLayout::Object& table : known.objects) {
         if (table.type == "table" && !layout.object(table.name)) return "table " + table.name;
     }
+    const std::vector<HpoLayout::Column> absent = absent_columns(layout);
     for (const HpoLayout::Column& column : known.columns) {
-        if (!layout.has(column)) return "column " + column.table + "." + column.name;
+        if (!layout.has(column) && std::ranges::find(absent, column) == absent.end()) return "column " + column.table + "." + column.name;
     }
     return std::nullopt;
+}
+
+std::vector<HpoLayout::Column> absent_columns(const HpoLayout& layout) {
+    std::vector<HpoLayout::Column> absent = added_columns();
+    std::erase_if(absent, [&](const HpoLayout::Column& column) { return layout.has(column); });
+    return absent;
 }
 
 bool has_triggers(const HpoLayout& layout) {
@@ -70,9 +101,15 @@ bool has_triggers(const HpoLayout& layout) {
 void complete_layout(Connection& connection) {
     const HpoLayout found = read_layout(connection);
     if (found.objects.empty()) {
-        connection.script(hpo_tables);
-        connection.script(plan_columns_sql().c_str());
+        connection.script(tables_sql().c_str());
         return;
+    }
+    for (const HpoLayout::Column& column : absent_columns(found)) {
+        for (const RecordTable* const table : record_tables()) {
+            const auto added = std::ranges::find(table->columns, column.name, &RecordColumn::name);
+            if (table->name != column.table || added == table->columns.end()) continue;
+            connection.script(("ALTER TABLE " + column.table + " ADD COLUMN " + column.name + " " + std::string{added->type}).c_str());
+        }
     }
     bool lacked_trigger = false;
     for (const HpoLayout::Object& ours : known_layout().objects) {

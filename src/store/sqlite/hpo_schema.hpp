@@ -8,8 +8,8 @@ inline constexpr int hpo_schema_version = 1;
 
 /// The tables beside Optuna's. Sizes are in bytes, durations in seconds, times in UTC. NULL means "not known".
 /// docs/development/store-layout.md describes every column. A trial's rows have the key (trial_id, attempt), so each table can be read
-/// without a join. plan_columns_sql adds the columns of a plan to hpo_attempts and hpo_rejections.
-inline constexpr const char* hpo_tables = R"sql(
+/// without a join. The tables of records come first (record_tables_sql), because an index and triggers need them.
+inline constexpr const char* hpo_other_tables = R"sql(
 CREATE TABLE IF NOT EXISTS hpo_meta (
     key TEXT NOT NULL PRIMARY KEY,
     value TEXT NOT NULL
@@ -30,72 +30,6 @@ CREATE TABLE IF NOT EXISTS hpo_trials (
     trial_id INTEGER NOT NULL PRIMARY KEY,
     run_id INTEGER
 );
-CREATE TABLE IF NOT EXISTS hpo_attempts (
-    trial_id INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    outcome TEXT,
-    decision TEXT NOT NULL,
-    started_at TEXT,
-    seconds REAL,
-    worker_pid INTEGER NOT NULL,
-    approximate INTEGER NOT NULL,
-    changed_params TEXT,
-    predicted_bytes INTEGER,
-    comfort_bytes INTEGER,
-    estimate_source TEXT,
-    estimate_confidence REAL,
-    estimate_cap_bytes INTEGER,
-    estimate_parts TEXT,
-    peak_allocated_bytes INTEGER,
-    peak_reserved_bytes INTEGER,
-    capacity_bytes INTEGER,
-    fresh_worker INTEGER,
-    device_name TEXT,
-    model_family TEXT,
-    resumed_step INTEGER,
-    checkpoint_step INTEGER,
-    PRIMARY KEY (trial_id, attempt)
-);
-CREATE TABLE IF NOT EXISTS hpo_failures (
-    trial_id INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    cause TEXT,
-    evidence TEXT NOT NULL,
-    message TEXT NOT NULL,
-    exception_type TEXT NOT NULL,
-    cuda_error_code INTEGER,
-    signal INTEGER,
-    exit_status INTEGER,
-    phase TEXT NOT NULL,
-    traceback TEXT NOT NULL,
-    requested_bytes INTEGER,
-    allocated_bytes INTEGER,
-    reserved_bytes INTEGER,
-    free_bytes INTEGER,
-    capacity_bytes INTEGER,
-    limit_bytes INTEGER,
-    peak_allocated_bytes INTEGER,
-    peak_reserved_bytes INTEGER,
-    neighbours TEXT,
-    PRIMARY KEY (trial_id, attempt)
-);
-CREATE TABLE IF NOT EXISTS hpo_memory (
-    mark_id INTEGER NOT NULL PRIMARY KEY,
-    trial_id INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    seconds REAL,
-    step INTEGER,
-    allocated_bytes INTEGER,
-    reserved_bytes INTEGER,
-    free_bytes INTEGER,
-    capacity_bytes INTEGER,
-    limit_bytes INTEGER,
-    peak_allocated_bytes INTEGER,
-    peak_reserved_bytes INTEGER,
-    neighbours TEXT
-);
 CREATE INDEX IF NOT EXISTS ix_hpo_memory_trial_id ON hpo_memory (trial_id, attempt, name, seconds);
 CREATE TABLE IF NOT EXISTS hpo_attempt_reports (
     trial_id INTEGER NOT NULL,
@@ -109,21 +43,6 @@ CREATE TABLE IF NOT EXISTS hpo_logs (
     attempt INTEGER NOT NULL,
     text TEXT NOT NULL,
     PRIMARY KEY (trial_id, attempt)
-);
-CREATE TABLE IF NOT EXISTS hpo_rejections (
-    rejection_id INTEGER NOT NULL PRIMARY KEY,
-    study_id INTEGER NOT NULL,
-    rejected_at TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    violation REAL,
-    params TEXT NOT NULL,
-    predicted_bytes INTEGER,
-    comfort_bytes INTEGER,
-    estimate_source TEXT,
-    estimate_confidence REAL,
-    estimate_cap_bytes INTEGER,
-    estimate_parts TEXT,
-    capacity_bytes INTEGER
 );
 CREATE INDEX IF NOT EXISTS ix_hpo_rejections_study_id ON hpo_rejections (study_id);
 CREATE TABLE IF NOT EXISTS hpo_predictions (

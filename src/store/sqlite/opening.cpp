@@ -60,7 +60,7 @@ OptunaShape prepare_file(Connection& connection) {
     require_writable(found);
     const bool is_of_another = !found.empty && !found.has_hpo_tables && rolls_back(connection);
     choose_journal(connection);
-    if (found.has_hpo_triggers) return found;
+    if (found.is_hpo_complete) return found;
     return connection.write([&] {
         const OptunaShape shape = read_shape(connection);  // another process may have made the tables first
         require_writable(shape);

@@ -79,7 +79,10 @@ OptunaShape read_shape(Connection& connection) {
         if (const auto missing = missing_part(layout)) {
             refuse("has no " + *missing + ", so hpo's tables in it are not this version's; use the version that made the file");
         }
-        shape.has_hpo_triggers = has_triggers(layout);
+        std::set<std::string> absent;
+        for (const HpoLayout::Column& column : absent_columns(layout)) absent.insert(column.table + "." + column.name);
+        shape.is_hpo_complete = absent.empty() && has_triggers(layout);
+        connection.set_absent(std::move(absent));
     }
     return shape;
 }

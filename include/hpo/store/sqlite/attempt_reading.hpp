@@ -70,18 +70,8 @@ void each_row(Connection& connection, std::int64_t study_id, std::span<Trial> tr
 
 [[nodiscard]] Attempt* attempt_of(Trial& trial, std::int64_t index);
 
-/// An attempt from a row of each_attempt_column. Its changed parameters are not read yet.
-[[nodiscard]] Attempt read_attempt(const Rows& row);
-
-/// Reads a failure from 19 columns from `first` on: kind, cause, evidence, message, exception type, code, signal, exit status, phase,
-/// traceback, requested bytes, and the 8 columns of a memory reading.
-[[nodiscard]] Failure read_failure(const Rows& row, int first);
-
 /// Which attempts are read with all their columns.
 enum class WholeAttempts { all, of_trials_with_failures };
-
-/// The SELECT of every column, in the order of attempt_columns and of what the guard planned.
-[[nodiscard]] const char* attempts_query(WholeAttempts which);
 
 /// Fills the attempts of `trials`, which belong to one study and are ordered by id. Call it inside Connection::read or write.
 void read_attempts(Connection& connection, std::int64_t study_id, std::span<Trial> trials, DistributionCache& distributions,

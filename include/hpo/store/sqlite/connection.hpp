@@ -6,9 +6,11 @@
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -66,6 +68,25 @@ private:
     SQLite::Statement* statement_;
 };
 
+/// Binds the parameters of a statement, ?1 first.
+class StatementBinder {
+public:
+    explicit StatementBinder(SQLite::Statement& statement) : statement_{statement} {}
+    template <class T>
+    void operator()(const T& value) {
+        ++index_;
+        if constexpr (std::is_same_v<T, std::nullopt_t>) statement_.bind(index_);
+        else if constexpr (std::is_same_v<T, bool>) statement_.bind(index_, value ? 1 : 0);
+        else if constexpr (std::is_same_v<T, std::string_view>) statement_.bind(index_, std::string{value});
+        else if constexpr (requires { value.has_value(); }) value ? (--index_, (*this)(*value)) : statement_.bind(index_);
+        else statement_.bind(index_, value);  // NaN becomes NULL
+    }
+
+private:
+    SQLite::Statement& statement_;
+    int index_ = 0;
+};
+
 /// A connection to one SQLite file. It keeps prepared statements, writes in immediate transactions, and throws hpo::Error. Call query() and
 /// run() inside read() or write(). Thread safety: one thread per connection.
 class Connection {
@@ -95,8 +116,8 @@ public:
     template <class... Args>
     [[nodiscard]] Rows query(const char* sql, const Args&... args) {
         SQLite::Statement& ready = statement(sql);
-        int index = 0;
-        (bind(ready, ++index, args), ...);
+        StatementBinder bind{ready};
+        (bind(args), ...);
         return Rows{ready};
     }
     /// Runs a statement and returns how many rows it changed.
@@ -106,6 +127,22 @@ public:
         rows.next();
         return sqlite3_changes(database_->getHandle());
     }
+    /// The same with what `bind_all(StatementBinder&)` binds.
+    template <class BindAll>
+    requires std::invocable<BindAll&, StatementBinder&>
+    int run_bound(const char* sql, BindAll&& bind_all) {
+        SQLite::Statement& ready = statement(sql);
+        StatementBinder bind{ready};
+        bind_all(bind);
+        Rows rows{ready};
+        rows.next();
+        return sqlite3_changes(database_->getHandle());
+    }
+    /// A text that lives as long as the connection, as a statement's text must.
+    [[nodiscard]] const char* kept(std::string sql) { return texts_.insert(std::move(sql)).first->c_str(); }
+    /// True for a column that this version knows and the file, which an earlier version made, lacks.
+    [[nodiscard]] bool lacks(const std::string& table, const std::string& column) const { return absent_.contains(table + "." + column); }
+    void set_absent(std::set<std::string> columns) { absent_ = std::move(columns); }
     void script(const char* sql) { database_->exec(sql); }
     [[nodiscard]] std::int64_t last_id() const { return database_->getLastInsertRowid(); }
 
@@ -196,27 +233,15 @@ private:
 
     SQLite::Statement& statement(const char* sql);
 
-    static void bind(SQLite::Statement& to, int index, std::nullopt_t /*null*/) { to.bind(index); }
-    static void bind(SQLite::Statement& to, int index, bool value) { to.bind(index, value ? 1 : 0); }
-    static void bind(SQLite::Statement& to, int index, int value) { to.bind(index, value); }
-    static void bind(SQLite::Statement& to, int index, std::int64_t value) { to.bind(index, value); }
-    static void bind(SQLite::Statement& to, int index, double value) { to.bind(index, value); }  // NaN becomes NULL
-    static void bind(SQLite::Statement& to, int index, const char* value) { to.bind(index, value); }
-    static void bind(SQLite::Statement& to, int index, const std::string& value) { to.bind(index, value); }
-    static void bind(SQLite::Statement& to, int index, std::string_view value) { to.bind(index, std::string{value}); }
-    template <class T>
-    static void bind(SQLite::Statement& to, int index, const std::optional<T>& value) {
-        if (value) bind(to, index, *value);
-        else to.bind(index);
-    }
-
     std::string path_;
     Options options_;
     Patience patience_;
     std::optional<FileIdentity> opened_;
     std::optional<FileIdentity> journal_;  ///< of the write-ahead log, once it was seen; SQLite keeps it while the file is open
     std::unique_ptr<SQLite::Database> database_;
-    std::unordered_map<std::string_view, SQLite::Statement> statements_;  ///< by their text, which must be a string literal
+    std::unordered_map<std::string_view, SQLite::Statement> statements_;  ///< by their text, which must be a string literal, or `kept`
+    std::set<std::string> texts_;
+    std::set<std::string> absent_;  ///< "table.column"
 };
 
 }  // namespace hpo::store

@@ -20,6 +20,7 @@ struct HpoLayout {
     struct Column {
         std::string table;
         std::string name;
+        friend bool operator==(const Column&, const Column&) = default;
     };
     std::vector<Object> objects;
     std::vector<Column> columns;
@@ -60,18 +61,22 @@ namespace hpo::store {
     return detail::layout_of(connection.query(detail::hpo_objects_query), connection.query(detail::hpo_columns_query));
 }
 
-/// What this version makes, as SQLite itself understands hpo_tables and plan_columns_sql.
+/// What this version makes, as SQLite itself understands it.
 [[nodiscard]] const HpoLayout& known_layout();
 
-/// The first table or column that the file lacks: "column hpo_attempts.decision". It may have more than this version makes.
+/// The first table or column that the file lacks and every version makes: "column hpo_attempts.decision". It may have more than this
+/// version makes.
 [[nodiscard]] std::optional<std::string> missing_part(const HpoLayout& layout);
+
+/// The columns of this version that came later than their table and that the file lacks. What was not stored in them is NULL.
+[[nodiscard]] std::vector<HpoLayout::Column> absent_columns(const HpoLayout& layout);
 
 /// True if the file, which lacks no table or column, also has the indices and triggers that this version makes.
 [[nodiscard]] bool has_triggers(const HpoLayout& layout);
 
-/// Makes our tables in a file that has none. In a file that has them, it makes the indices and triggers that were lost, as when another
-/// program copied a table. If a trigger does less than ours, it is replaced, and the rows that it left behind are removed. Call it inside
-/// Connection::write, after read_shape.
+/// Makes our tables in a file that has none. In a file that has them, it adds the absent columns, and makes the indices and triggers that
+/// were lost, as when another program copied a table. If a trigger does less than ours, it is replaced, and the rows that it left behind
+/// are removed. Call it inside Connection::write, after read_shape.
 void complete_layout(Connection& connection);
 
 }  // namespace hpo::store

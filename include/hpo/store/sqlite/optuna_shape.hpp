@@ -21,7 +21,7 @@ struct OptunaShape {
     bool has_trial_numbers = true;       ///< trials.number (since v1.3.0.a)
     bool has_discarded = false;          ///< Rustuna's trials.discarded_at, which hides a trial
     bool has_hpo_tables = false;
-    bool has_hpo_triggers = false;  ///< and indices: none was lost
+    bool is_hpo_complete = false;  ///< no column is absent, and no index or trigger was lost
 
     /// True if trials can be added to the file without an upgrade.
     [[nodiscard]] bool is_writable() const { return has_objectives && has_value_types && has_intermediate_types && has_trial_numbers; }
