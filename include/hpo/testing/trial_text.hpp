@@ -1,38 +1,49 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "hpo/core/attributes.hpp"
+#include "hpo/core/fields.hpp"
 #include "hpo/core/history.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/core/trial.hpp"
 
 namespace hpo::testing {
 
-// A trial as text, with all its members. Equal texts mean equal trials, NaN included, and a difference is easy to read. Design note:
-// structured bindings are used. So a new member of one of these types does not compile here until it is compared, and therefore stored.
+// A record as text, with all its members (core/fields.hpp). Equal texts mean equal records, NaN included, and a difference is easy to read.
 
-[[nodiscard]] inline std::string text_of(std::int64_t value) { return std::to_string(value); }
-[[nodiscard]] inline std::string text_of(int value) { return std::to_string(value); }
 [[nodiscard]] inline std::string text_of(bool value) { return value ? "true" : "false"; }
+template <std::integral T>
+[[nodiscard]] std::string text_of(T value) {
+    return std::to_string(value);
+}
 [[nodiscard]] inline std::string text_of(double value) { return number_text(value); }
 [[nodiscard]] inline std::string text_of(const std::string& value) { return json_quote(value); }
+[[nodiscard]] inline std::string text_of(const Value& value) { return json_text(value); }
 [[nodiscard]] inline std::string text_of(const Time& value) { return std::to_string(microseconds_since_epoch(value)) + " us"; }
-[[nodiscard]] inline std::string text_of(OomCause value) { return std::string{to_text(value)}; }
-[[nodiscard]] inline std::string text_of(OutcomeKind value) { return "outcome " + std::to_string(static_cast<int>(value)); }
-[[nodiscard]] inline std::string text_of(const ParamSet& params);
-[[nodiscard]] inline std::string text_of(const Failure& failure);
-[[nodiscard]] inline std::string text_of(const Estimate& estimate);
+template <class Enum>
+requires std::is_enum_v<Enum>
+[[nodiscard]] std::string text_of(Enum value) { return std::string{EnumNames<Enum>::names[static_cast<std::size_t>(value)]}; }
+[[nodiscard]] std::string text_of(const ParamSet& params);
+template <Described R>
+[[nodiscard]] std::string text_of(const R& record);
 template <class T>
-[[nodiscard]] std::string text_of(const std::optional<T>& value) {
-    return value ? text_of(*value) : "none";
-}
+[[nodiscard]] std::string text_of(const std::optional<T>& value);
 template <class T>
-[[nodiscard]] std::string text_of(const HeapOptional<T>& value) {
-    return value ? text_of(*value) : "none";
-}
+[[nodiscard]] std::string text_of(const HeapOptional<T>& value);
+template <class Key, class T>
+[[nodiscard]] std::string text_of(const std::pair<Key, T>& entry);
+template <class Key, class T>
+[[nodiscard]] std::string text_of(const FlatMap<Key, T>& entries);
+template <class T>
+[[nodiscard]] std::string text_of(const std::vector<T>& items);
+[[nodiscard]] std::string text_of(const Attributes& attributes);
 
 [[nodiscard]] inline std::string text_of(const ParamSet& params) {
     std::string text;
@@ -42,74 +53,43 @@ template <class T>
     }
     return "{" + text + "}";
 }
-[[nodiscard]] inline std::string text_of(const MemoryReading& reading) {
-    const auto& [allocated, reserved, free, capacity, limit, peak_allocated, peak_reserved, neighbours] = reading;
-    std::string text = text_of(allocated) + "/" + text_of(reserved) + "/" + text_of(free) + "/" + text_of(capacity) + "/" + text_of(limit) +
-                       "/" + text_of(peak_allocated) + "/" + text_of(peak_reserved);
-    for (const auto& [pid, bytes, program] : neighbours)
-        text += " neighbour " + text_of(pid) + ":" + text_of(bytes) + ":" + text_of(program);
-    return text;
-}
-[[nodiscard]] inline std::string text_of(const Failure& failure) {
-    const auto& [kind, message, type, code, signal, exit_status, where, traceback, memory, requested_bytes, cause, evidence] = failure;
-    return std::string{to_text(kind)} + " message " + text_of(message) + " type " + text_of(type) + " code " + text_of(code) + " signal " +
-           text_of(signal) + " exit " + text_of(exit_status) + " where " + text_of(where) + " traceback " + text_of(traceback) +
-           " memory " + text_of(memory) + " requested " + text_of(requested_bytes) + " cause " + text_of(cause) + " evidence " +
-           text_of(evidence);
-}
-[[nodiscard]] inline std::string text_of(const Estimate& estimate) {
-    const auto& [need, comfort, parts, source, confidence, cap_bytes] = estimate;
-    std::string text = text_of(need) + "/" + text_of(comfort) + " by " + text_of(source) + " confidence " + text_of(confidence) + " cap " +
-                       text_of(cap_bytes);
-    for (const auto& [name, bytes] : parts) text += " " + name + ":" + text_of(bytes);
-    return text;
-}
-[[nodiscard]] inline std::string text_of(const ExecutionPlan& plan) {
+template <Described R>
+std::string text_of(const R& record) {
     std::string text;
-    each_plan_field([&]<class T>(const PlanField<T>& field) {
-        const T& value = plan.*field.member;
-        text += (text.empty() ? "" : " ") + std::string{field.key} + " ";
-        if constexpr (std::is_enum_v<T>) text += to_text(value);
-        else text += text_of(value);
-    });
+    each_field<R>([&](const auto& field) { text += "\n" + std::string{field.name} + " " + text_of(record.*field.member); });
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.insert(at + 1, "  ");
     return text;
 }
-[[nodiscard]] inline std::string text_of(const Attempt& attempt) {
-    const auto& [index, plan, changed_params, estimate, capacity_bytes, device_name, model_family, worker_pid, fresh_worker, resumed_step,
-                 checkpoint_step, started, seconds, outcome, failure, peak_allocated, peak_reserved, approximate, decision, memory,
-                 reports] = attempt;
-    std::string text = "attempt " + text_of(index) + "\n    plan " + text_of(plan) + "\n    changed " + text_of(changed_params) +
-                       "\n    estimate " + text_of(estimate) + "\n    worker " + text_of(worker_pid) + " fresh " + text_of(fresh_worker) +
-                       " capacity " + text_of(capacity_bytes) + " of " + device_name + ", " + model_family + " started " +
-                       text_of(started) + " resumed " + text_of(resumed_step) + " checkpoint " + text_of(checkpoint_step) + " seconds " +
-                       text_of(seconds) + " " + text_of(outcome) + "\n    failure " + text_of(failure) + "\n    peaks " +
-                       text_of(peak_allocated) + "/" + text_of(peak_reserved) + " approximate " + text_of(approximate) + " decision " +
-                       text_of(decision);
-    for (const auto& [name, at, step, reading] : memory) {
-        text += "\n    mark " + name + " at " + text_of(at) + " step " + text_of(step) + ": " + text_of(reading);
-    }
-    for (const auto& [step, value] : reports) text += "\n    report " + text_of(step) + ": " + text_of(value);
-    return text;
+template <class T>
+std::string text_of(const std::optional<T>& value) {
+    return value ? text_of(*value) : "none";
 }
-[[nodiscard]] inline std::string text_of(const Rejection& rejection) {
-    const auto& [params, estimate, violation, reason, at, plan, capacity_bytes] = rejection;
-    return text_of(params) + " estimate " + text_of(estimate) + " violation " + text_of(violation) + " " + text_of(reason) + " at " +
-           text_of(at) + " plan " + text_of(plan) + " capacity " + text_of(capacity_bytes);
+template <class T>
+std::string text_of(const HeapOptional<T>& value) {
+    return value ? text_of(*value) : "none";
 }
-[[nodiscard]] inline std::string text_of(const Trial& trial) {
-    const auto& [id, number, state, params, values, intermediate, user_attributes, system_attributes, fixed, constraints, started,
-                 completed, attempts] = trial;
-    std::string text = "trial " + text_of(number) + " (id " + text_of(id) + ") " + std::string{to_text(state)} + "\n  params " +
-                       text_of(params) + "\n  values";
-    for (const double value : values) text += " " + text_of(value);
-    for (const auto& [step, value] : intermediate) text += "\n  step " + text_of(step) + ": " + text_of(value);
-    for (const auto& [key, json] : user_attributes) text += "\n  user " + key + ": " + json;
-    for (const auto& [key, json] : system_attributes) text += "\n  system " + key + ": " + json;
-    for (const auto& [name, value] : fixed) text += "\n  fixed " + name + ": " + json_text(value);
-    for (const auto& [name, value] : constraints) text += "\n  constraint " + name + ": " + text_of(value);
-    text += "\n  started " + text_of(started) + " completed " + text_of(completed);
-    for (const Attempt& attempt : attempts) text += "\n  " + text_of(attempt);
-    return text + "\n";
+template <class Key, class T>
+std::string text_of(const std::pair<Key, T>& entry) {
+    return text_of(entry.first) + ": " + text_of(entry.second);
 }
+
+namespace detail {
+template <class Items>
+[[nodiscard]] std::string list_text(const Items& items) {
+    std::string text;
+    for (const auto& item : items) text += (text.empty() ? "" : ", ") + text_of(item);
+    return "[" + text + "]";
+}
+}  // namespace detail
+
+template <class Key, class T>
+std::string text_of(const FlatMap<Key, T>& entries) {
+    return detail::list_text(entries);
+}
+template <class T>
+std::string text_of(const std::vector<T>& items) {
+    return detail::list_text(items);
+}
+inline std::string text_of(const Attributes& attributes) { return detail::list_text(attributes); }
 
 }  // namespace hpo::testing
