@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/fields.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/wait.hpp"
@@ -47,56 +49,83 @@ void install(lua_State* L) {
     lua_pushcfunction(L, &answer_assigned);
     read_only::install(L, answer_type);
     lua_pushstring(L, failure_type);
-    lua_pushcclosure(L, &unknown_member<failure_members>, 1);
+    lua_pushcclosure(L, &unknown_member<&failure_members>, 1);
     lua_pushcfunction(L, &failure_assigned);
     read_only::install(L, failure_type);
     lua_pushstring(L, plan_type);
-    lua_pushcclosure(L, &unknown_member<plan_members>, 1);
+    lua_pushcclosure(L, &unknown_member<&plan_members>, 1);
     lua_pushcfunction(L, &plan_assigned);
     read_only::install(L, plan_type);
 }
 
-void push_neighbours(lua_State* L, const std::vector<MemoryNeighbour>& neighbours) {
-    lua_createtable(L, static_cast<int>(neighbours.size()), 0);
-    for (const MemoryNeighbour& process : neighbours) {
-        lua_createtable(L, 0, 3);
-        set_member(L, "pid", Value{process.pid});
-        set_member(L, "bytes", Value{process.bytes});
-        if (!process.program.empty()) set_member(L, "program", Value{process.program});
-        lua_rawseti(L, -2, static_cast<lua_Integer>(lua_rawlen(L, -2)) + 1);
+namespace {
+
+template <class T>
+void set_field(lua_State* L, const std::string& key, const T& value) {
+    if constexpr (std::is_same_v<T, std::vector<MemoryNeighbour>>) {
+        lua_createtable(L, static_cast<int>(value.size()), 0);
+        for (const MemoryNeighbour& process : value) {
+            lua_createtable(L, 0, 3);
+            each_field<MemoryNeighbour>([&](const auto& field) { set_field(L, field.key(), process.*field.member); });
+            if (process.program.empty()) set_member(L, "program", Value{});
+            lua_rawseti(L, -2, static_cast<lua_Integer>(lua_rawlen(L, -2)) + 1);
+        }
+        lua_setfield(L, -2, key.c_str());
+    } else if constexpr (Described<T>) {  // its members stand beside those of its owner
+        each_field<T>([&](const auto& field) { set_field(L, field.key(), value.*field.member); });
+    } else if constexpr (requires { value.has_value(); }) {
+        if (value) set_field(L, key, *value);
+    } else if constexpr (std::is_enum_v<T>) {
+        set_member(L, key.c_str(), Value{std::string{to_text(value)}});
+    } else if constexpr (std::is_same_v<T, int>) {
+        set_member(L, key.c_str(), Value{std::int64_t{value}});
+    } else {
+        set_member(L, key.c_str(), Value{value});
     }
+}
+
+template <Described R>
+void add_keys(std::vector<std::string>& keys) {
+    each_field<R>([&]<class T>(const Field<R, T>& field) {
+        if constexpr (Described<T>) add_keys<T>(keys);
+        else keys.push_back(field.key());
+    });
+}
+
+}  // namespace
+
+const std::vector<std::string>& failure_members() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> members;
+        add_keys<Failure>(members);
+        members.insert(members.end(), {"fragmentation", "attempt", "blame", "recurrence", "sticky", "signature", "other_devices"});
+        return members;
+    }();
+    return names;
+}
+
+const std::vector<std::string>& plan_members() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> members;
+        add_keys<ExecutionPlan>(members);
+        members.emplace_back("accumulation_steps");
+        return members;
+    }();
+    return names;
 }
 
 void push_failure(lua_State* L, const FailedAttempt& failed) {
     const Failure& failure = failed.failure;
     const MemoryReading& memory = failure.memory;
-    lua_createtable(L, 0, static_cast<int>(failure_members.size()));
-    set_member(L, "kind", Value{std::string{to_text(failure.kind)}});
-    set_member(L, "code", failure.code);
-    set_member(L, "message", Value{failure.message});
-    set_member(L, "type", Value{failure.type});
-    set_member(L, "where", Value{failure.where});
-    set_member(L, "traceback", Value{failure.traceback});
-    if (failure.cause) set_member(L, "cause", Value{std::string{to_text(*failure.cause)}});
-    set_member(L, "requested_bytes", failure.requested_bytes);
-    set_member(L, "allocated_bytes", memory.allocated);
-    set_member(L, "reserved_bytes", memory.reserved);
-    set_member(L, "peak_allocated_bytes", memory.peak_allocated);
-    set_member(L, "peak_reserved_bytes", memory.peak_reserved);
-    set_member(L, "free_bytes", memory.free);
-    set_member(L, "capacity_bytes", memory.capacity);
-    set_member(L, "limit_bytes", memory.limit);
-    push_neighbours(L, memory.neighbours);
-    lua_setfield(L, -2, "neighbours");
+    lua_createtable(L, 0, static_cast<int>(failure_members().size()));
+    set_field(L, {}, failure);
+    if (failure.evidence.empty()) set_member(L, "evidence", Value{});
     double fragmentation = 0;
     if (memory.allocated && memory.reserved && *memory.reserved > *memory.allocated) {
         fragmentation = static_cast<double>(*memory.reserved - *memory.allocated) / static_cast<double>(*memory.reserved);
     }
     set_member(L, "fragmentation", Value{fragmentation});
     set_member(L, "attempt", Value{std::int64_t{failed.attempt.index} + 1});
-    if (!failure.evidence.empty()) set_member(L, "evidence", Value{failure.evidence});
-    if (failure.signal) set_member(L, "signal", Value{std::int64_t{*failure.signal}});
-    if (failure.exit_status) set_member(L, "exit_status", Value{std::int64_t{*failure.exit_status}});
     const FailureTraits traits = traits_of(failure);
     set_member(L, "blame", Value{std::string{to_text(traits.blame)}});
     set_member(L, "recurrence", Value{std::string{to_text(traits.recurrence)}});
@@ -107,14 +136,8 @@ void push_failure(lua_State* L, const FailedAttempt& failed) {
 }
 
 void push_plan(lua_State* L, const ExecutionPlan& plan) {
-    lua_createtable(L, 0, static_cast<int>(plan_members.size()));
-    each_plan_field([&]<class T>(const PlanField<T>& field) {
-        const std::string key{field.key};
-        const T& value = plan.*field.member;
-        if constexpr (std::is_enum_v<T>) set_member(L, key.c_str(), Value{std::string{to_text(value)}});
-        else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) set_member(L, key.c_str(), value);
-        else set_member(L, key.c_str(), Value{value});
-    });
+    lua_createtable(L, 0, static_cast<int>(plan_members().size()));
+    set_field(L, {}, plan);
     set_member(L, "micro_batch", plan.effective_micro_batch());
     set_member(L, "accumulation_steps", Value{plan.accumulation_steps()});
     read_only::wrap(L, plan_type);

@@ -101,8 +101,7 @@ TEST_CASE("the records of an attempt are called by the same names as ever, in ta
     };
     check_expected("record_attempts.json", shown("trial 0", "attempt_list"));
     check_expected("record_cases.json", shown("oom", "cases"));
-    std::vector<std::string> words(hpo::script::recovery_answer::failure_members.begin(),
-                                   hpo::script::recovery_answer::failure_members.end());
+    std::vector<std::string> words = hpo::script::recovery_answer::failure_members();
     std::sort(words.begin(), words.end());
     std::string text;
     for (const std::string& word : words) text += word + "\n";

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
-#include "hpo/core/plan_fields.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/read_only.hpp"
@@ -21,48 +18,20 @@ inline constexpr const char* answer_type = "answer";
 inline constexpr const char* failure_type = "failure";
 inline constexpr const char* plan_type = "plan";
 
-inline constexpr std::array<std::string_view, 26> failure_members{"kind",
-                                                                  "code",
-                                                                  "message",
-                                                                  "type",
-                                                                  "where",
-                                                                  "cause",
-                                                                  "requested_bytes",
-                                                                  "allocated_bytes",
-                                                                  "reserved_bytes",
-                                                                  "peak_allocated_bytes",
-                                                                  "peak_reserved_bytes",
-                                                                  "free_bytes",
-                                                                  "capacity_bytes",
-                                                                  "limit_bytes",
-                                                                  "neighbours",
-                                                                  "fragmentation",
-                                                                  "attempt",
-                                                                  "evidence",
-                                                                  "signal",
-                                                                  "exit_status",
-                                                                  "blame",
-                                                                  "recurrence",
-                                                                  "sticky",
-                                                                  "signature",
-                                                                  "other_devices",
-                                                                  "traceback"};
-inline constexpr auto plan_members = std::apply(
-    [](const auto&... field) {
-        return std::array{field.key..., std::string_view{"accumulation_steps"}};
-    },
-    plan_fields);
+/// What a rule may read of a failure and of a plan: the members of these records, and what follows from them.
+[[nodiscard]] const std::vector<std::string>& failure_members();
+[[nodiscard]] const std::vector<std::string>& plan_members();
 
 /// The members that hpo.retry may set: the plan without the trial's parameters, and how to continue.
 [[nodiscard]] const std::vector<std::string_view>& retry_members();
 
 /// The result for a missing member: nil if the name is known, else an error, because it is probably a typing error. Upvalue: the owner.
-template <const auto& members>
+template <auto members>
 int unknown_member(lua_State* L) {
     const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : type_text(L, 2);
-    if (std::find(members.begin(), members.end(), name) == members.end()) {
+    if (std::ranges::find(members(), name) == members().end()) {
         const std::string owner = lua_tostring(L, lua_upvalueindex(1));
-        raise(L, unknown_name(owner, "member", name, std::vector<std::string>(members.begin(), members.end())).what());
+        raise(L, unknown_name(owner, "member", name, members()).what());
     }
     lua_pushnil(L);
     return 1;
