@@ -43,20 +43,6 @@ Json to_json(const ExecutionPlan& plan) {
     return json;
 }
 
-Json to_json(const MemoryReading& reading) {
-    Json neighbours = Json::array();
-    for (const MemoryNeighbour& neighbour : reading.neighbours)
-        neighbours.push_back({{"pid", neighbour.pid}, {"bytes", neighbour.bytes}, {"program", neighbour.program}});
-    return {{"allocated_bytes", or_null(reading.allocated)},
-            {"reserved_bytes", or_null(reading.reserved)},
-            {"free_bytes", or_null(reading.free)},
-            {"capacity_bytes", or_null(reading.capacity)},
-            {"limit_bytes", or_null(reading.limit)},
-            {"peak_allocated_bytes", or_null(reading.peak_allocated)},
-            {"peak_reserved_bytes", or_null(reading.peak_reserved)},
-            {"neighbours", std::move(neighbours)}};
-}
-
 Json to_json(const Attributes& attributes) {
     Json json = Json::object();
     for (const auto& [name, text] : attributes) {

@@ -33,44 +33,17 @@ using namespace hpo::tools;
 namespace {
 
 Json failure_json(const hpo::Failure& failure) {
-    return {{"kind", to_text(failure.kind)},
-            {"name", hpo::analysis::failure_name(failure)},
-            {"message", failure.message},
-            {"type", failure.type},
-            {"code", or_null(failure.code)},
-            {"signal", or_null(failure.signal)},
-            {"exit_status", or_null(failure.exit_status)},
-            {"where", failure.where},
-            {"traceback", failure.traceback},
-            {"requested_bytes", or_null(failure.requested_bytes)},
-            {"memory", to_json(failure.memory)},
-            {"cause", failure.cause ? Json(to_text(*failure.cause)) : Json(nullptr)},
-            {"evidence", failure.evidence}};
+    Json json = to_json(failure);
+    json["name"] = hpo::analysis::failure_name(failure);
+    return json;
 }
 
 Json attempt_json(const hpo::Attempt& attempt) {
-    Json marks = Json::array();
-    for (const hpo::MemoryMark& mark : attempt.memory) {
-        marks.push_back({{"name", mark.name}, {"seconds", mark.seconds}, {"step", or_null(mark.step)}, {"reading", to_json(mark.reading)}});
-    }
-    return {{"index", attempt.index},
-            {"plan", to_json(attempt.plan)},
-            {"changed_params", attempt.changed_params ? to_json(*attempt.changed_params) : Json(nullptr)},
-            {"predicted_bytes", attempt.estimate ? or_null(attempt.estimate->need) : Json(nullptr)},
-            {"predicted_by", attempt.estimate ? Json(attempt.estimate->source) : Json(nullptr)},
-            {"device_name", text_or_null(attempt.device_name)},
-            {"model_family", text_or_null(attempt.model_family)},
-            {"worker_pid", attempt.worker_pid > 0 ? Json(attempt.worker_pid) : Json(nullptr)},
-            {"started", time_or_null(attempt.started)},
-            {"seconds", or_null(attempt.seconds)},
-            {"outcome", attempt.outcome ? Json(to_text(*attempt.outcome)) : Json(nullptr)},
-            {"peak_allocated_bytes", or_null(attempt.peak_allocated)},
-            {"peak_reserved_bytes", or_null(attempt.peak_reserved)},
-            {"approximate", attempt.approximate},
-            {"decision", attempt.decision},
-            {"memory", std::move(marks)},
-            {"leaked_bytes", or_null(hpo::leaked_bytes(attempt))},
-            {"failure", attempt.failure ? failure_json(*attempt.failure) : Json(nullptr)}};
+    Json json = to_json(attempt);
+    if (attempt.worker_pid == 0) json["worker_pid"] = nullptr;
+    if (attempt.failure) json["failure"] = failure_json(*attempt.failure);
+    json["leaked_bytes"] = or_null(hpo::leaked_bytes(attempt));
+    return json;
 }
 
 std::string plan_text(const hpo::ExecutionPlan& plan) {
