@@ -53,6 +53,7 @@ struct Recovery {
     std::string reason{};                  ///< in words, for the post-mortem
     bool is_reason_of_rule = false;        ///< a rule of a script ends the trial, and gave the reason
     std::string place{};                   ///< of the answer in a script, as "study.lua:12"; empty: no rule answered
+    std::string rung{};                    ///< name of the rung that answered; empty: none
     std::string rule_error{};              ///< error of a script's rule that failed instead of answering; empty: none
 };
 

@@ -85,6 +85,7 @@ inline Recovery climb(std::span<const AnyRung> rungs, const FailedAttempt& faile
         std::optional<Recovery> answer = rung.offer(failed);
         if (!answer) continue;
         if (failed.refuses_plan && *failed.refuses_plan && (*failed.refuses_plan)(failed.attempt.plan, answer->plan)) continue;
+        answer->rung = rung.name;
         if (answer->action != Recovery::Action::fail) answer->reason = decision_of(rung.name, answer->reason);
         if (answer->action != Recovery::Action::retry) {
             if (last_resort) return *std::move(last_resort);

@@ -75,7 +75,10 @@ inline Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const {
     const Failure& failure = failed.failure;
     const auto by = [&]<class Rung>(const Rung& rung) {
         auto retry = rung.offer(failed);
-        if (retry) retry->reason = decision_of(Rung::name, retry->reason);
+        if (retry) {
+            retry->rung = Rung::name;
+            retry->reason = decision_of(Rung::name, retry->reason);
+        }
         return retry;
     };
     if (traits_of(failure).blame == Blame::device) {

@@ -176,7 +176,7 @@ private:
             explain(attempt, std::nullopt);
             const History history = books_.history();
             const Recovery recovery = policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, history});
-            attempt.decision = recovery.reason;
+            keep_answer(attempt, recovery);
             settle_failed(trial, *attempt.failure, recovery, std::nullopt);
         }
         books_.end_attempt(number);

@@ -271,7 +271,7 @@ private:
                                          FailedAttempt{trial, attempt, *attempt.failure, books_.history(), &options_.refuses_plan,
                                                        devices_.others_usable(attempt.plan.device), devices_.names()},
                                          reserved, options_);
-        attempt.decision = answer.recovery.reason;
+        keep_answer(attempt, answer.recovery);
         books_.note_once(number, answer.recovery.note);
         if (answer.is_retry() && !stopping_) {
             books_.end_attempt(number);

@@ -109,6 +109,11 @@ template <class CanKeep>
 /// Moves what an attempt's end tells of itself into the attempt. The outcome's values and attributes are the trial's.
 void keep_outcome(Attempt& attempt, AttemptOutcome& outcome);
 
+/// Keeps what the recovery policy answered.
+inline void keep_answer(Attempt& attempt, const Recovery& answer) {
+    attempt.decision = answer.reason;
+}
+
 /// Finds the cause of a memory failure from its figures and from the memory reading at the attempt's start.
 void explain(Attempt& attempt, std::optional<std::int64_t> capacity_bytes);
 
