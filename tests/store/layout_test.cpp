@@ -89,6 +89,39 @@ TEST_CASE("the page on the layout names each column") {
     CHECK(columns > 80);
 }
 
+TEST_CASE("a column of a later version is not known in an older file, which gets it when it is opened for writing") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("hpo.db");
+    make_full_store(path);
+    database_of(path).exec("ALTER TABLE hpo_attempts DROP COLUMN answered_by");
+    const std::string before = read_file(path);
+    hpo::Attempt known = sample_attempt(0);
+    known.answered_by.clear();
+    const auto check_attempts = [&](const std::vector<hpo::Trial>& trials) {
+        REQUIRE(trials.size() == 1);
+        CHECK(text_of(trials[0].attempts) == text_of(std::vector{known}));
+    };
+    {
+        Snapshot snapshot{path};
+        check_attempts(snapshot.trials(snapshot.study("s")));
+    }
+    CHECK(read_file(path) == before);
+    CHECK_FALSE(is_complete(path));
+    {
+        Sqlite store{path};
+        const hpo::Study study = store.open_study("s", minimize, hpo::Store::Open::resume);
+        std::vector<hpo::Trial> trials;
+        store.refresh(study.id, trials);
+        check_attempts(trials);
+        hpo::Attempt next = sample_attempt(1);
+        store.begin_attempt(trials[0], next);
+        known = next;
+    }
+    CHECK(is_complete(path));
+    Snapshot snapshot{path};
+    CHECK(text_of(snapshot.trials(snapshot.study("s")).at(0).attempts.at(1)) == text_of(known));
+}
+
 TEST_CASE("an index and a trigger that were lost come back when a file is opened for writing") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");

@@ -60,7 +60,8 @@ struct Attempt {
     std::optional<std::int64_t> peak_allocated;
     std::optional<std::int64_t> peak_reserved;
     bool approximate = false;
-    std::string decision;  ///< the recovery policy's answer in words
+    std::string decision;     ///< the recovery policy's answer in words
+    std::string answered_by;  ///< the rung, or the place of the rule, that gave it: "fresh_worker", "study.lua:12"; empty: neither
     std::vector<MemoryMark> memory;
     StepValues reports;  ///< intermediate values that a later attempt reports again; all others are the trial's
 
@@ -84,6 +85,7 @@ struct Attempt {
         field("peak_reserved", &Attempt::peak_reserved, {.unit = Unit::bytes});
         field("approximate", &Attempt::approximate);
         field("decision", &Attempt::decision);
+        field("answered_by", &Attempt::answered_by, {.empty_is_null = true, .since = "0.2.0"});
         field("memory", &Attempt::memory);
         field("reports", &Attempt::reports);
     }

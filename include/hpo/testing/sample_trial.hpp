@@ -86,6 +86,7 @@ namespace hpo::testing {
     attempt.peak_reserved = 901;
     attempt.approximate = true;
     attempt.decision = "retry with micro-batch 24";
+    attempt.answered_by = "shrink_micro_batch";
     attempt.memory = {
         {"trial_start", 0.0, std::nullopt, sample_reading(1)}, {"step", 1.5, 10, sample_reading(2)}, {"step", 2.5, 20, MemoryReading{}}};
     attempt.reports = {{0, 0.5}, {10, std::numeric_limits<double>::quiet_NaN()}, {20, -std::numeric_limits<double>::infinity()}};

@@ -112,6 +112,7 @@ void keep_outcome(Attempt& attempt, AttemptOutcome& outcome);
 /// Keeps what the recovery policy answered.
 inline void keep_answer(Attempt& attempt, const Recovery& answer) {
     attempt.decision = answer.reason;
+    attempt.answered_by = answer.rung.empty() ? answer.place : answer.rung;
 }
 
 /// Finds the cause of a memory failure from its figures and from the memory reading at the attempt's start.
