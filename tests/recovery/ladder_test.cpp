@@ -310,6 +310,27 @@ TEST_CASE("a rung helped if the attempt under it fits once its reservation is la
     CHECK(hpo::recovery::record_of("shrink_micro_batch", failures, std::vector<Trial>{trial}).helped == 0);
 }
 
+TEST_CASE("who answered an attempt is what it keeps, or in older stores the first word of its decision") {
+    hpo::Attempt attempt;
+    attempt.decision = "micro-batch 8: half as much";
+    CHECK(hpo::recovery::answerer_of(attempt).empty());
+    attempt.decision = "fresh_worker: the worker died";
+    CHECK(hpo::recovery::answerer_of(attempt) == "fresh_worker");
+    attempt.answered_by = "my study.lua:12";
+    CHECK(hpo::recovery::answerer_of(attempt) == "my study.lua:12");
+}
+
+TEST_CASE("a ladder says which rung answered") {
+    hpo::Trial trial;
+    trial.attempts.emplace_back();
+    trial.attempts[0].plan = plan_of(8);
+    trial.attempts[0].failure = out_of_memory(OomCause::capacity);
+    const hpo::Recovery answer =
+        Ladder<>{}.recover(hpo::FailedAttempt{trial, trial.attempts[0], *trial.attempts[0].failure, hpo::History{}});
+    CHECK(answer.rung == "shrink_micro_batch");
+    CHECK(answer.reason.starts_with("shrink_micro_batch: "));
+}
+
 TEST_CASE("a rung that shrinks the micro-batch stops at its argument") {
     const Failure failure = out_of_memory(OomCause::capacity);
     const auto shrinks = [&](const std::string& rungs, std::int64_t micro) {

@@ -67,3 +67,14 @@ TEST_CASE("a trial that was pruned with the text of an out-of-memory error has f
         CHECK_FALSE(failure_of(text));
     }
 }
+
+TEST_CASE("an attempt keeps which rung or rule answered its failure") {
+    hpo::Attempt attempt;
+    hpo::tuner::keep_answer(attempt, {.reason = "fresh_worker: the worker died", .rung = "fresh_worker"});
+    CHECK(attempt.answered_by == "fresh_worker");
+    CHECK(attempt.decision == "fresh_worker: the worker died");
+    hpo::tuner::keep_answer(attempt, {.reason = "study.lua:3: smaller", .place = "study.lua:3"});
+    CHECK(attempt.answered_by == "study.lua:3");
+    hpo::tuner::keep_answer(attempt, {.reason = "no retry"});
+    CHECK(attempt.answered_by.empty());
+}

@@ -52,7 +52,7 @@ namespace detail {
         if (trial.state != TrialState::fail) {
             if (!last.failure) well = std::max(well, trial.completed);
         } else if (last.failure && last.failure->kind == FailureKind::environment && uses_of(Backoff::name, trial) > 0 &&
-                   !is_decision_of(Backoff::name, last.decision)) {  // else it was interrupted in its pause, which says nothing
+                   answerer_of(last) != Backoff::name) {  // else it was interrupted in its pause, which says nothing
             in_vain = std::max(in_vain, trial.completed);
         }
     }

@@ -26,20 +26,19 @@ concept RecoveryRung = std::default_initializable<R> && requires(const R& rung, 
 [[nodiscard]] inline std::string decision_of(std::string_view rung, std::string_view reason) {
     return std::string{rung} + ": " + std::string{reason};
 }
-[[nodiscard]] inline bool is_decision_of(std::string_view rung, std::string_view decision) {
-    return decision.size() > rung.size() + 1 && decision.starts_with(rung) && decision.substr(rung.size()).starts_with(": ");
-}
-/// True if a decision begins with the name of a rung, a policy or a rule. Else the tuner itself answered, as to an attempt that its
-/// reservation limited.
-[[nodiscard]] inline bool is_of_policy(std::string_view decision) {
+/// The rung, or the place of the rule, that answered a failed attempt. Empty if the tuner itself did, as to an attempt that its reservation
+/// limited. Stores of 0.2.0rc1 have it in the decision alone, as its first word.
+[[nodiscard]] inline std::string_view answerer_of(const Attempt& attempt) {
+    if (!attempt.answered_by.empty()) return attempt.answered_by;
+    const std::string_view decision = attempt.decision;
     const std::size_t end = decision.find(": ");
-    return end != std::string_view::npos && decision.substr(0, end).find(' ') == std::string_view::npos;
+    return end != std::string_view::npos && decision.substr(0, end).find(' ') == std::string_view::npos ? decision.substr(0, end)
+                                                                                                        : std::string_view{};
 }
 
 /// How often a rung was the answer in a trial's earlier attempts.
 [[nodiscard]] inline int uses_of(std::string_view rung, const Trial& trial) {
-    return static_cast<int>(
-        std::ranges::count_if(trial.attempts, [&](const Attempt& attempt) { return is_decision_of(rung, attempt.decision); }));
+    return static_cast<int>(std::ranges::count_if(trial.attempts, [&](const Attempt& attempt) { return answerer_of(attempt) == rung; }));
 }
 
 /// A retry under the failed attempt's plan.

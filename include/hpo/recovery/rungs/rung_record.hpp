@@ -37,11 +37,11 @@ struct RungRecord {
         bool helped = false;
         for (std::size_t i = 0; i + 1 < trial.attempts.size(); ++i) {
             const Attempt& attempt = trial.attempts[i];
-            if (!attempt.failure || FailureClass::of(*attempt.failure) != failures || !is_decision_of(rung, attempt.decision)) continue;
+            if (!attempt.failure || FailureClass::of(*attempt.failure) != failures || answerer_of(attempt) != rung) continue;
             tried = true;
             std::size_t under = i + 1;
             const auto says_nothing = [&](const Attempt& next) {
-                return next.failure && (!is_of_policy(next.decision) || next.failure->kind != failures.kind);
+                return next.failure && (answerer_of(next).empty() || next.failure->kind != failures.kind);
             };
             while (under + 1 < trial.attempts.size() && says_nothing(trial.attempts[under])) ++under;
             helped = helped || !trial.attempts[under].failure;
