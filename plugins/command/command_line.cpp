@@ -9,10 +9,12 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "hpo/base/error.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/worker/environment.hpp"
 
@@ -79,14 +81,22 @@ Placeholders placeholders_of(const hpo::TrainerJob& job) {
     const auto whole = [](const std::optional<std::int64_t>& number) {
         return number ? std::optional{std::to_string(*number)} : std::nullopt;
     };
-    const auto add = [&](const char* name, const std::optional<std::string>& text) {
+    const auto add = [&](const std::string& name, const std::optional<std::string>& text) {
         if (text) known.emplace(name, *text);
     };
-    add("plan.micro_batch", whole(job.plan.effective_micro_batch()));
-    add("plan.accumulation_steps", std::to_string(job.plan.accumulation_steps()));
-    add("plan.effective_batch", whole(job.plan.effective_batch));
-    add("plan.precision", std::string{hpo::to_text(job.plan.precision)});
-    add("plan.device", hpo::worker::device_inside(job.plan.device));
+    hpo::ExecutionPlan plan = job.plan;
+    plan.micro_batch = plan.effective_micro_batch();
+    hpo::each_plan_field([&]<class T>(const hpo::PlanField<T>& field) {
+        if (field.effect != hpo::PlanEffect::training) return;
+        const std::string name = "plan." + std::string{field.key};
+        const T& value = plan.*field.member;
+        if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) add(name, whole(value));
+        else if constexpr (std::is_same_v<T, bool>) add(name, value ? "true" : "false");
+        else if constexpr (std::is_same_v<T, std::string>) add(name, value);
+        else add(name, std::string{to_text(value)});
+    });
+    add("plan.accumulation_steps", std::to_string(plan.accumulation_steps()));
+    add("plan.device", hpo::worker::device_inside(plan.device));
     add("trial", std::to_string(job.trial));
     add("attempt", std::to_string(job.attempt));
     add("study", job.study);

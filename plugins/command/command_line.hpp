@@ -16,9 +16,9 @@ using Placeholders = std::map<std::string, std::string, std::less<>>;
 /// The words of the option `arguments`, a JSON list of texts. Throws hpo::Error if it is something else, or empty.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view arguments);
 
-/// Every parameter of the job by its name, and `plan.micro_batch`, `plan.accumulation_steps`, `plan.effective_batch`, `plan.precision`,
-/// `plan.device`, `trial`, `attempt`, `study`, `seed`, `metric`, `checkpoint_folder`, `resume_step`. The device is as the program sees it.
-/// What the job does not have is missing. A parameter hides another value of its name.
+/// Every parameter of the job by its name, `plan.NAME` for what the trainer obeys of the plan, `plan.accumulation_steps`, `plan.device`,
+/// `trial`, `attempt`, `study`, `seed`, `metric`, `checkpoint_folder`, `resume_step`. The device is as the program sees it. What the job
+/// does not have is missing. A parameter hides another value of its name.
 [[nodiscard]] Placeholders placeholders_of(const hpo::TrainerJob& job);
 
 /// The word with each {NAME} replaced. A NAME begins with a letter or `_` and goes on with letters, digits, `_`, `.` and `-`. `{{NAME}}`

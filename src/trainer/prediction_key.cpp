@@ -60,9 +60,11 @@ std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, 
     if (source == PeakSource::virtual_card) key["card"] = predictor.card;
     // The effective batch counts too, not only the micro-batch. It decides how many steps a training of few examples has, and how many
     // examples the last step of an epoch has.
-    key["plan"] = {{"micro_batch", encode(job.plan.effective_micro_batch())},       {"effective_batch", encode(job.plan.effective_batch)},
-                   {"activation_checkpointing", job.plan.activation_checkpointing}, {"precision", to_text(job.plan.precision)},
-                   {"expandable_segments", job.plan.expandable_segments},           {"allocator_settings", job.plan.allocator_settings}};
+    Json& plan = key["plan"] = Json::object();
+    each_plan_field([&](const auto& field) {
+        if (field.effect != PlanEffect::none) plan[std::string{field.key}] = encode(job.plan.*field.member);
+    });
+    plan["micro_batch"] = encode(job.plan.effective_micro_batch());
     const auto number = [](const Value& value) {
         if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
         if (const auto* real = std::get_if<double>(&value)) return *real;

@@ -21,6 +21,13 @@ enum class PlanRole {
     placement,  ///< the choice of the device
 };
 
+/// What a member of the plan acts on.
+enum class PlanEffect {
+    training,   ///< the trainer obeys it, and its memory peak changes
+    allocator,  ///< the allocator of the attempt's process, whose peak changes
+    none,       ///< where the attempt runs, and where it is stopped: its peak stays what it is
+};
+
 enum class PlanUnit { none, examples, bytes };
 
 /// A member of the plan.
@@ -29,27 +36,29 @@ struct PlanField {
     std::string_view key;  ///< in JSON, as a column, in Lua
     T ExecutionPlan::*member;
     std::string_view label;  ///< in sentences
+    PlanEffect effect;
     PlanRole role;
     PlanUnit unit;
 
     /// The smallest number that a person may give.
     [[nodiscard]] constexpr std::int64_t least() const { return unit == PlanUnit::bytes ? ExecutionPlan::least_memory_bytes : 1; }
 
-    constexpr PlanField(std::string_view its_key, T ExecutionPlan::*its_member, std::string_view its_label,
+    constexpr PlanField(std::string_view its_key, T ExecutionPlan::*its_member, std::string_view its_label, PlanEffect its_effect,
                         PlanRole its_role = PlanRole::lever, PlanUnit its_unit = PlanUnit::none)
-        : key{its_key}, member{its_member}, label{its_label}, role{its_role}, unit{its_unit} {}
+        : key{its_key}, member{its_member}, label{its_label}, effect{its_effect}, role{its_role}, unit{its_unit} {}
 };
 
 /// Every member of the plan. JSON, the store, scripts and reports all use this list.
 inline constexpr std::tuple plan_fields{
-    PlanField{"effective_batch", &ExecutionPlan::effective_batch, "effective batch", PlanRole::parameter, PlanUnit::examples},
-    PlanField{"micro_batch", &ExecutionPlan::micro_batch, "micro-batch", PlanRole::lever, PlanUnit::examples},
-    PlanField{"activation_checkpointing", &ExecutionPlan::activation_checkpointing, "activation checkpointing"},
-    PlanField{"precision", &ExecutionPlan::precision, "precision"},
-    PlanField{"expandable_segments", &ExecutionPlan::expandable_segments, "expandable segments"},
-    PlanField{"allocator_settings", &ExecutionPlan::allocator_settings, "allocator settings"},
-    PlanField{"device", &ExecutionPlan::device, "device", PlanRole::placement},
-    PlanField{"cap_bytes", &ExecutionPlan::cap_bytes, "cap", PlanRole::lever, PlanUnit::bytes},
+    PlanField{"effective_batch", &ExecutionPlan::effective_batch, "effective batch", PlanEffect::training, PlanRole::parameter,
+              PlanUnit::examples},
+    PlanField{"micro_batch", &ExecutionPlan::micro_batch, "micro-batch", PlanEffect::training, PlanRole::lever, PlanUnit::examples},
+    PlanField{"activation_checkpointing", &ExecutionPlan::activation_checkpointing, "activation checkpointing", PlanEffect::training},
+    PlanField{"precision", &ExecutionPlan::precision, "precision", PlanEffect::training},
+    PlanField{"expandable_segments", &ExecutionPlan::expandable_segments, "expandable segments", PlanEffect::allocator},
+    PlanField{"allocator_settings", &ExecutionPlan::allocator_settings, "allocator settings", PlanEffect::allocator},
+    PlanField{"device", &ExecutionPlan::device, "device", PlanEffect::none, PlanRole::placement},
+    PlanField{"cap_bytes", &ExecutionPlan::cap_bytes, "cap", PlanEffect::none, PlanRole::lever, PlanUnit::bytes},
 };
 
 constexpr void ExecutionPlan::fields(auto field) {
@@ -61,6 +70,15 @@ static_assert(described_members<ExecutionPlan> == detail::count_members<Executio
 template <class Visit>
 constexpr void each_plan_field(Visit&& visit) {
     std::apply([&](const auto&... field) { (visit(field), ...); }, plan_fields);
+}
+
+/// True if two plans differ at most in their batches, their device and their cap.
+[[nodiscard]] inline bool same_levers(const ExecutionPlan& a, const ExecutionPlan& b) {
+    bool same = true;
+    each_plan_field([&](const auto& field) {
+        if (field.effect != PlanEffect::none && field.unit != PlanUnit::examples) same = same && a.*field.member == b.*field.member;
+    });
+    return same;
 }
 
 /// A member's value in words: "precision bf16", "activation checkpointing", "cap 600.00 MiB". Empty for a member that is off or not set.

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "hpo/base/error.hpp"
@@ -17,10 +15,9 @@ namespace hpo {
 /// The plan members that differ between two plans and that the trainer itself must obey, by their names in TrainerInfo::levers. Members
 /// that concern the process (device, allocator settings, cap) are left out.
 [[nodiscard]] inline std::vector<std::string> changed_levers(const ExecutionPlan& from, const ExecutionPlan& to) {
-    static constexpr std::array<std::string_view, 3> of_process{"expandable_segments", "allocator_settings", "cap_bytes"};
     std::vector<std::string> changed;
     each_plan_field([&](const auto& field) {
-        if (field.role != PlanRole::lever || std::find(of_process.begin(), of_process.end(), field.key) != of_process.end()) return;
+        if (field.role != PlanRole::lever || field.effect != PlanEffect::training) return;
         const bool same = field.key == "micro_batch" ? from.effective_micro_batch() == to.effective_micro_batch()
                                                      : from.*field.member == to.*field.member;
         if (!same) changed.emplace_back(field.key);

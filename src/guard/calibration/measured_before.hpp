@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hpo/core/history.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/guard/calibration/observation.hpp"
 #include "hpo/guard/predicted_estimate.hpp"
 
@@ -22,8 +23,7 @@ struct PredictedWork {
     const ExecutionPlan& plan = attempt.plan;
     return attempt.estimate && bare_need(*attempt.estimate) == work.bare_need &&
            plan.effective_micro_batch() == work.plan.effective_micro_batch() &&
-           (plan.accumulation_steps() > 1) == (work.plan.accumulation_steps() > 1) &&
-           plan.expandable_segments == work.plan.expandable_segments && plan.allocator_settings == work.plan.allocator_settings;
+           (plan.accumulation_steps() > 1) == (work.plan.accumulation_steps() > 1) && same_levers(plan, work.plan);
 }
 
 /// The largest log(true need / predicted need) of all attempts of the same family with the same work. Includes the lower bounds from

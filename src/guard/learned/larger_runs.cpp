@@ -7,6 +7,8 @@
 #include <ranges>
 #include <utility>
 
+#include "hpo/core/plan_fields.hpp"
+
 namespace hpo::guard {
 
 namespace detail {
@@ -14,8 +16,9 @@ namespace detail {
 /// True if a step of `plan` holds no more than one of `other` would with the same micro-batch.
 [[nodiscard]] bool takes_no_more(const ExecutionPlan& plan, const ExecutionPlan& other) {
     const bool accumulates = plan.accumulation_steps() > 1;  // gradients are there while activations are
-    return plan.precision == other.precision && plan.expandable_segments == other.expandable_segments &&
-           plan.allocator_settings == other.allocator_settings && (plan.activation_checkpointing || !other.activation_checkpointing) &&
+    ExecutionPlan with_its_checkpointing = other;
+    with_its_checkpointing.activation_checkpointing = plan.activation_checkpointing;
+    return same_levers(plan, with_its_checkpointing) && (plan.activation_checkpointing || !other.activation_checkpointing) &&
            (!accumulates || other.accumulation_steps() > 1);
 }
 
