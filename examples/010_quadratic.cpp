@@ -5,7 +5,7 @@
 #include "hpo/hpo.hpp"
 
 int main() {
-    hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
+    hpo::Tuner tuner{hpo::sampler::Tpe{}};
     hpo::store::InMemory store;
     const auto study = tuner.optimize(store, "quadratic", [](hpo::LiveTrial& trial) {
         const double x = trial.suggest_float("x", -5, 5);

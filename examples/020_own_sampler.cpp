@@ -27,7 +27,7 @@ private:
 static_assert(hpo::Sampler<HillClimber>);
 
 int main() {
-    hpo::Tuner tuner{HillClimber{}, hpo::pruner::None{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
+    hpo::Tuner tuner{HillClimber{}};
     hpo::store::InMemory store;
     const auto study = tuner.optimize(store, "hill", [](hpo::LiveTrial& trial) {
         const double x = trial.suggest_float("x", -10, 10);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "hpo/guard/unlimited.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/recovery/prune.hpp"
 #include "hpo/tuner/asking/expected_space.hpp"
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/live_session.hpp"
@@ -36,17 +38,23 @@ private:
 
 /// Composes four policies into an optimiser. Each call takes the store and whatever runs the trials as arguments.
 ///
-///     hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::Median{}, hpo::guard::Unlimited{}, hpo::recovery::Fail{}};
+///     hpo::Tuner tuner{hpo::sampler::Tpe{}};
+///     hpo::Tuner careful{hpo::sampler::Tpe{}, hpo::pruner::Median{}, MyGuard{}, hpo::recovery::ShrinkMicroBatch{}};
+///
+/// Policies that are not given change nothing in a study whose trials all end well: no trial is stopped early and no memory is estimated,
+/// because nobody asked for either. A trial that runs out of its device's memory ends as PRUNED, because only then the sampler learns where
+/// memory ends. Any other failure ends its trial as FAIL.
 ///
 /// Thread safety: none. All calls throw Error for wrong use and for a store that fails. A trial's failure never throws.
-template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
+template <Sampler S, Pruner P = pruner::None, MemoryGuard G = guard::Unlimited, RecoveryPolicy R = recovery::Prune>
 class Tuner {
 public:
-    Tuner(S sampler, P pruner, G guard, R recovery)
+    explicit Tuner(S sampler) : Tuner{std::move(sampler), P{}} {}
+    Tuner(S sampler, P pruner, G guard = G{}, R recovery = R{})
         : policies_{std::move(sampler), std::move(pruner), std::move(guard), std::move(recovery)} {}
 
     /// Runs a define-by-run study in this process. `objective(LiveTrial&)` returns the value. The parameters are known only while it runs,
-    /// so no guard can be asked. The guard must be `unlimited`.
+    /// so no guard can be asked. The guard must be `Unlimited`.
     template <LiveObjective F>
     TuneResult optimize(StoreArgument store, const std::string& study, F&& objective, const TuneOptions& options = {},
                         TuneObserver& observer = silent()) requires std::same_as<G, guard::Unlimited> {
