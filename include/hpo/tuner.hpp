@@ -4,6 +4,7 @@
 #include <concepts>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,7 +58,10 @@ public:
     /// so no guard can be asked. The guard must be `Unlimited`.
     template <LiveObjective F>
     TuneResult optimize(StoreArgument store, const std::string& study, F&& objective, const TuneOptions& options = {},
-                        TuneObserver& observer = silent()) requires std::same_as<G, guard::Unlimited> {
+                        TuneObserver& observer = silent()) {
+        static_assert(std::is_same_v<G, guard::Unlimited>,
+                      "a memory guard has to know the parameters before the trial runs: give `optimize` the space as a function of "
+                      "SpaceTrial&, and let the objective take tuner::RunningJob& instead of LiveTrial&; or use guard::Unlimited");
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::LiveSession session{policies_, books, options, observer};
         const bool interrupted = session.run([&](LiveTrial& trial) { return tuner::as_values(objective(trial)); });

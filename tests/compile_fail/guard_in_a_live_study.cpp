@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A define-by-run objective knows its parameters only while it runs, so no guard but `unlimited` can be asked.
-// message: G = hpo::guard::Formula
+// message: a memory guard has to know the parameters before the trial runs
 #include "hpo/guard/formula.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
