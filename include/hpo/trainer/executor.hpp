@@ -66,6 +66,9 @@ public:
     virtual void interrupt() = 0;
     /// Memory that jobs may take on the plan's device, in bytes. Returns nullopt if it is not limited or not known.
     [[nodiscard]] virtual std::optional<std::int64_t> capacity_bytes() const = 0;
+    /// True if jobs run beside each other and nothing but the tuner keeps them within the capacity. If the caller gives no Reservations,
+    /// the tuner then lets only those run at once whose estimates together fit.
+    [[nodiscard]] virtual bool shares_capacity() const { return false; }
     /// True if it can run a job with Job::blocks_launches.
     [[nodiscard]] virtual bool can_block_launches() const { return false; }
     [[nodiscard]] virtual RunsOn runs_on() const { return {}; }

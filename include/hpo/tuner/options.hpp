@@ -72,7 +72,9 @@ struct TuneOptions {
     std::function<std::optional<std::string>(const Trial& lost)> left_checkpoints{};
     /// Returns an empty folder for the finished model of a trial. Called before each attempt. If not set, models are not kept.
     std::function<std::string(std::int64_t trial)> model_folder{};
-    Reservations* reservations = nullptr;  ///< shares the device among attempts with predicted memory; null: every attempt starts at once
+    /// Shares the device among attempts with predicted memory. If null, the attempts of this run share the capacity of an executor that
+    /// asks for it (Executor::shares_capacity), as InThreads does. With any other executor, every attempt then starts at once.
+    Reservations* reservations = nullptr;
     /// True if the trainer can predict memory. An attempt without a prediction then has the device alone. If false, such an attempt takes
     /// no reservation until another attempt was predicted.
     bool predicts = false;

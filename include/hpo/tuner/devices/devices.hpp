@@ -20,6 +20,7 @@
 #include "hpo/failure/traits.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/devices/attempt_reservations.hpp"
+#include "hpo/tuner/devices/capacity_reservations.hpp"
 #include "hpo/tuner/options.hpp"
 
 namespace hpo::tuner {
@@ -73,7 +74,10 @@ namespace tuner::inline devices {
 /// One of a session's devices: what runs there, what memory is reserved, and whether it works.
 struct SessionDevice {
     SessionDevice(const TuneDevice& device, bool predicts)
-        : what{device}, reservations{device.reservations, device.predicts && predicts, [this] { return what.executor.free_now(); }} {}
+        : what{device},
+          own_reservations{shared_capacity(device)},
+          reservations{own_reservations ? &*own_reservations : device.reservations, device.predicts && predicts,
+                       [this] { return what.executor.free_now(); }} {}
     SessionDevice(const SessionDevice&) = delete;
     SessionDevice& operator=(const SessionDevice&) = delete;
     ~SessionDevice() = default;
@@ -84,8 +88,17 @@ struct SessionDevice {
     [[nodiscard]] std::size_t kept_slots() const { return reservations.kept_slots(what.executor.free_slots() + reservations.admitted()); }
 
     TuneDevice what;
+    std::optional<CapacityReservations> own_reservations;
     AttemptReservations reservations;
     DeviceHealth health;
+
+private:
+    /// The reservations of a device for which the caller gave none.
+    [[nodiscard]] static std::optional<CapacityReservations> shared_capacity(const TuneDevice& device) {
+        const auto capacity = device.executor.capacity_bytes();
+        if (device.reservations || !capacity || !device.executor.shares_capacity()) return std::nullopt;
+        return CapacityReservations{*capacity};
+    }
 };
 
 /// The devices of a session. A new attempt goes to the one with the most free memory. A device on which attempts fail again and again by
