@@ -72,7 +72,7 @@ public:
     template <JobFunction F>
     TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, F&& job, const TuneOptions& options = {},
                         TuneObserver& observer = silent()) {
-        tuner::InProcess executor{[&](tuner::RunningJob& running) { return tuner::as_values(job(running)); }};
+        tuner::InProcess executor{[&](tuner::RunningJob& running) { return job(running); }};
         return optimize(store, study, space, static_cast<Executor&>(executor), options, observer);
     }
 

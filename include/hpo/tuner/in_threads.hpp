@@ -25,6 +25,9 @@ namespace hpo::tuner {
 ///     hpo::tuner::InThreads threads{4, [](hpo::tuner::RunningJob& job) { return error_of(job.params()); }};
 ///     tuner.optimize(store, "study", space, threads);
 ///
+/// With a capacity (`{4, function, {.capacity_bytes = 16 << 20}}`) and a guard that estimates memory, only those trials run at once whose
+/// estimates together fit into it.
+///
 /// A report waits until the tuner's thread has judged it. A stop ends a trial at its next report as interrupted. If a trial does not
 /// report, it runs to its end and its value counts. The destructor waits for the trials that still run.
 ///
@@ -33,8 +36,10 @@ class InThreads final : public Executor {
 public:
     /// `function(RunningJob&)` returns one value, or one for each objective. Throws bad_value if `slots` is 0.
     template <class F>
-    requires std::invocable<const F&, RunningJob&> InThreads(std::size_t slots, F function)
-        : function_{[function = std::move(function)](RunningJob& job) { return as_values(function(job)); }}, slots_{slots} {
+    requires std::invocable<const F&, RunningJob&> InThreads(std::size_t slots, F function, TrialMemory memory = {})
+        : function_{[function = std::move(function)](RunningJob& job) { return as_values(function(job)); }},
+          slots_{slots},
+          memory_{checked(memory)} {
         if (slots == 0) throw bad_value("slots", "0", "1 or more");
     }
     ~InThreads() override {
@@ -48,7 +53,8 @@ public:
     void submit(const Job& job, ExecutorEvents& events) override;
     void wait(ExecutorEvents& events, double timeout_seconds) override;
     void interrupt() override;
-    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
+    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return memory_.capacity_bytes; }
+    [[nodiscard]] bool shares_capacity() const override { return slots_ > 1; }
 
 private:
     /// One job, and what its thread has told that the tuner's thread has not taken yet.
@@ -58,32 +64,36 @@ private:
         void run();
         bool on_report(std::int64_t /*trial*/, const Report& told) override;
         void on_started(std::int64_t /*trial*/, std::int64_t /*pid*/) override {}
-        void on_memory(std::int64_t /*trial*/, const MemoryMark& /*mark*/) override {}
+        void on_memory(std::int64_t /*trial*/, const MemoryMark& mark) override;
         void on_end(std::int64_t /*trial*/, AttemptOutcome /*end*/) override {}
 
         InThreads& owner;
         const Job job;
         std::thread thread;
         // The owner's mutex guards the members below.
+        std::vector<MemoryMark> marks;          ///< not told yet
         std::optional<Report> report;           ///< waits to be judged
         std::optional<bool> answer;             ///< to the report; true: the trial goes on
         bool cut_short = false;                 ///< true if an interruption ended it, not a pruner
         std::optional<AttemptOutcome> outcome;  ///< set when it has ended
+
+        [[nodiscard]] bool asks() const { return report && !answer; }
     };
     using Slots = std::list<Slot>;
 
     /// The first job that has something to tell. After an interruption only ends are told, not reports. Hold the mutex.
     [[nodiscard]] Slots::iterator news() {
-        return std::ranges::find_if(running_,
-                                    [&](const Slot& slot) { return slot.outcome || (!interrupted_ && slot.report && !slot.answer); });
+        return std::ranges::find_if(
+            running_, [&](const Slot& slot) { return slot.outcome || (!interrupted_ && (slot.asks() || !slot.marks.empty())); });
     }
-    /// Tells the tuner one report or end. Returns false if there is none.
+    /// Tells the tuner what one job has told, or its end. Returns false if no job has told anything.
     bool deliver(ExecutorEvents& events);
     /// Lets the tuner judge a report. If the tuner throws, that is not the trial's failure. The trial is then asked to stop.
     void answer(Slot& slot, ExecutorEvents& events, const Report& report);
 
     std::function<std::vector<double>(RunningJob&)> function_;
     std::size_t slots_;
+    TrialMemory memory_;
     Slots running_;  ///< changed by the tuner's thread only
     std::mutex mutex_;
     std::condition_variable told_;      ///< wakes the tuner's thread
@@ -124,14 +134,14 @@ inline void InThreads::interrupt() {
 }
 
 inline void InThreads::Slot::run() {
-    RunningJob running{job, *this};
+    RunningJob running{job, *this, owner.memory_};
     AttemptOutcome end;
     try {
         end = run_attempt([&] { return owner.function_(running); }, [&] { return running.stopped(); });
     } catch (...) {  // a SpaceRejection: the parameters were drawn already
         end.failure = current_failure();
     }
-    end.log = running.take_log();
+    running.conclude(end);
     const std::lock_guard lock{owner.mutex_};
     if (end.kind == OutcomeKind::stopped && cut_short) end.kind = OutcomeKind::interrupted;
     outcome = std::move(end);
@@ -149,22 +159,34 @@ inline bool InThreads::Slot::on_report(std::int64_t /*trial*/, const Report& tol
     return false;
 }
 
+inline void InThreads::Slot::on_memory(std::int64_t /*trial*/, const MemoryMark& mark) {
+    const std::lock_guard lock{owner.mutex_};
+    marks.push_back(mark);
+    owner.told_.notify_all();
+}
+
 inline bool InThreads::deliver(ExecutorEvents& events) {
     std::optional<Report> report;
+    std::vector<MemoryMark> marks;
     Slots::iterator slot;
+    bool has_ended = false;
     {
         const std::lock_guard lock{mutex_};
         slot = news();
         if (slot == running_.end()) return false;
-        if (!slot->outcome) report = slot->report;
+        if (!slot->outcome && slot->asks()) report = slot->report;
+        has_ended = slot->outcome.has_value();
+        marks = std::exchange(slot->marks, {});
     }
-    if (report) {
-        answer(*slot, events, *report);
+    const std::int64_t trial = slot->job.trial;
+    if (!has_ended) {
+        for (const MemoryMark& mark : marks) events.on_memory(trial, mark);
+        if (report) answer(*slot, events, *report);
         return true;
     }
     slot->thread.join();
-    const std::int64_t trial = slot->job.trial;
     AttemptOutcome outcome = std::move(*slot->outcome);
+    outcome.memory = std::move(marks);
     running_.erase(slot);
     events.on_end(trial, std::move(outcome));
     return true;
