@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "hpo/base/error.hpp"
 #include "hpo/core/distribution.hpp"
 
 namespace hpo {
@@ -22,6 +27,10 @@ struct Param {
     [[nodiscard]] Value value() const { return to_value(*distribution, internal); }
 };
 
+/// What a program may read a parameter as.
+template <class T>
+concept ParamType = std::floating_point<T> || std::integral<T> || std::same_as<T, std::string> || std::same_as<T, Value>;
+
 /// A trial's parameters, in the order in which they were asked for. These are what the study searches. How the trial runs is in the
 /// ExecutionPlan (core/plan.hpp).
 class ParamSet {
@@ -31,6 +40,11 @@ public:
     [[nodiscard]] const Param* find(std::string_view name, std::size_t expected) const noexcept {
         return expected < params_.size() && params_[expected].name == name ? &params_[expected] : find(name);
     }
+    /// The value of a parameter that every trial has: `get<double>("lr")`, `get<int>("layers")`, `get<std::string>("model")`. A number type
+    /// reads what `number` and `whole_number` read. Throws unknown_name if the trial has no such parameter, and names those that it has.
+    /// Throws bad_value if its value is no T. For a parameter that only some trials have there are `value`, `number` and `whole_number`.
+    template <ParamType T>
+    [[nodiscard]] T get(std::string_view name) const;
     [[nodiscard]] std::optional<Value> value(std::string_view name) const {
         const Param* param = find(name);
         return param ? std::optional{param->value()} : std::nullopt;
@@ -80,13 +94,38 @@ inline const Param* ParamSet::find(std::string_view name) const noexcept {
     return nullptr;
 }
 
+template <ParamType T>
+T ParamSet::get(std::string_view name) const {
+    const auto found = value(name);
+    if (!found) {
+        std::vector<std::string> known;
+        for (const Param& param : params_) known.push_back(param.name);
+        throw unknown_name("", "parameter", name, known);
+    }
+    const auto wrong = [&](std::string_view expected) {
+        return bad_value("parameter '" + std::string{name} + "'", display_text(*found), expected);
+    };
+    if constexpr (std::same_as<T, Value>) {
+        return *found;
+    } else if constexpr (std::same_as<T, bool> || std::same_as<T, std::string>) {
+        if (const T* const as_is = std::get_if<T>(&*found)) return *as_is;
+        throw wrong(std::same_as<T, bool> ? "true or false" : "a text");
+    } else if constexpr (std::floating_point<T>) {
+        if (const auto real = number(name)) return static_cast<T>(*real);
+        throw wrong("a number");
+    } else {
+        const auto whole = whole_number(name);
+        if (!whole) throw wrong("a whole number");
+        const T fitting = static_cast<T>(*whole);
+        if (static_cast<std::int64_t>(fitting) == *whole && (fitting < T{0}) == (*whole < 0)) return fitting;
+        throw wrong("a whole number that fits into " + std::to_string(8 * sizeof(T)) + " bits" +
+                    (std::is_signed_v<T> ? "" : ", 0 or more"));
+    }
+}
+
 inline std::optional<double> ParamSet::number(std::string_view name) const {
     const auto found = value(name);
-    if (!found) return std::nullopt;
-    if (const auto* real = std::get_if<double>(&*found)) return *real;
-    if (const auto* whole = std::get_if<std::int64_t>(&*found)) return static_cast<double>(*whole);
-    if (const auto* truth = std::get_if<bool>(&*found)) return *truth ? 1.0 : 0.0;
-    return std::nullopt;
+    return found ? as_number(*found) : std::nullopt;
 }
 
 inline std::optional<std::int64_t> ParamSet::whole_number(std::string_view name) const {

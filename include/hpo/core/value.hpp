@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,6 +22,14 @@ struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::str
 
     friend bool operator==(const Value&, const Value&) = default;
 };
+
+/// The value as a number; truth values are 0 and 1. Returns nullopt for a text and for null.
+[[nodiscard]] inline std::optional<double> as_number(const Value& value) {
+    if (const auto* const real = std::get_if<double>(&value)) return *real;
+    if (const auto* const whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+    if (const auto* const truth = std::get_if<bool>(&value)) return *truth ? 1.0 : 0.0;
+    return std::nullopt;
+}
 
 /// The shortest decimal that reads back as the same double. A whole number keeps a ".0". Infinities and NaN are written as Python's json
 /// module writes them (Infinity, -Infinity, NaN).
