@@ -13,5 +13,5 @@ int main() {
         return (x - 1) * (x - 1) + (y + 2) * (y + 2);
     });
     std::printf("%zu trials, best %.3f at x = %.2f, y = %.2f\n", study.trials.size(), study.best()->values[0],
-                *study.best()->params.number("x"), *study.best()->params.number("y"));
+                study.best()->params.get<double>("x"), study.best()->params.get<double>("y"));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A sampler of your own. Any type that satisfies the concept works with the other policies. This one takes smaller and smaller steps
 // around the best trial so far.
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -12,17 +11,11 @@ public:
     [[nodiscard]] double suggest(const hpo::Ask& ask) const {
         const hpo::History& history = ask.trial.history;
         const hpo::Trial* best = hpo::best_trial(history.trials, history.directions[0]);
-        const hpo::Param* centre = best ? best->params.find(ask.name) : nullptr;
-        const auto* range = std::get_if<hpo::FloatDistribution>(&ask.distribution);
-        if (!centre || !range) return fallback_.suggest(ask);
-        const double reach = (range->high - range->low) / std::sqrt(1.0 + static_cast<double>(ask.trial.number));
-        const double low = std::max({range->low, ask.within.low, centre->internal - reach});
-        const double high = std::min({range->high, ask.within.high, centre->internal + reach});
-        return low + ask.rng.uniform() * (high - low);
+        const auto centre = best ? best->params.number(ask.name) : std::nullopt;
+        if (!centre) return ask.uniform();  // the first trial, and parameters that are no numbers
+        const double reach = 20 / std::sqrt(1.0 + static_cast<double>(ask.trial.number));
+        return ask.clamp(*centre + reach * (2 * ask.rng.uniform() - 1));
     }
-
-private:
-    hpo::sampler::Random fallback_;  // for the first trial, and for parameters that are not real numbers
 };
 static_assert(hpo::Sampler<HillClimber>);
 
@@ -31,7 +24,9 @@ int main() {
     hpo::store::InMemory store;
     const auto study = tuner.optimize(store, "hill", [](hpo::LiveTrial& trial) {
         const double x = trial.suggest_float("x", -10, 10);
-        return std::abs(x - 3);
+        const auto k = static_cast<double>(trial.suggest_int("k", 1, 50));
+        return std::abs(x - 3) + std::abs(k - 20);
     });
-    std::printf("best |x - 3| after %zu trials: %s\n", study.trials.size(), study.best()->values[0] < 0.1 ? "below 0.1" : "above 0.1");
+    std::printf("after %zu trials: k = %d, x %s\n", study.trials.size(), study.best()->params.get<int>("k"),
+                std::abs(study.best()->params.get<double>("x") - 3) < 0.5 ? "near 3" : "far from 3");
 }

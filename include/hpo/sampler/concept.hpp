@@ -13,6 +13,7 @@
 #include "hpo/core/history.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/seed.hpp"
+#include "hpo/sampler/uniform.hpp"
 #include "hpo/space/narrowing.hpp"
 
 namespace hpo {
@@ -59,6 +60,15 @@ struct Ask {
     const ParamSet& fixed;             ///< the values that this trial already has
     const TrialContext& trial;
     Rng& rng;  ///< keyed by seed, trial and name; beside trial.seed the only source of randomness
+
+    /// A value that the trial allows, drawn uniformly, or uniformly on the log scale for log parameters. Takes one number from `rng`.
+    [[nodiscard]] double uniform() const { return sampler::draw_uniform(distribution, within, rng); }
+    /// The value that the trial allows and that is nearest to a number. It has the parameter's own unit, also on a log scale. Of choices,
+    /// it is the nearest number among them (truth values are 0 and 1). Throws bad_value if no choice is a number, and for NaN.
+    [[nodiscard]] double clamp(double number) const {
+        if (const auto nearest = nearest_admitted(distribution, within, number)) return *nearest;
+        throw bad_value("sampler: parameter '" + name + "'", display_text(number), describe(distribution));
+    }
 };
 
 /// Draws parameter values. `suggest` returns an internal value that the distribution contains and `within` admits. The same history,

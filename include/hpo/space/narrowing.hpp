@@ -27,6 +27,10 @@ struct Narrowing {
 /// draws among `allowed`.
 [[nodiscard]] std::optional<Distribution> narrowed(const Distribution& distribution, const Narrowing& within);
 
+/// The value of `distribution` inside `within` that is nearest to a number, in the internal representation. Of choices, only numbers count,
+/// and truth values as 0 and 1. Returns nullopt if there is none.
+[[nodiscard]] std::optional<double> nearest_admitted(const Distribution& distribution, const Narrowing& within, double number);
+
 inline bool Narrowing::admits(double internal) const {
     // A grid point and a bound that a person wrote may be the same number and still differ in the last bit.
     if (allowed.empty()) return internal >= low - 1e-12 * std::fabs(low) && internal <= high + 1e-12 * std::fabs(high);
@@ -69,6 +73,38 @@ inline std::optional<Distribution> narrowed(const Distribution& distribution, co
         if (within.admits(static_cast<double>(i))) return distribution;
     }
     return std::nullopt;
+}
+
+inline std::optional<double> nearest_admitted(const Distribution& distribution, const Narrowing& within, double number) {
+    const auto part = narrowed(distribution, within);
+    if (!part || std::isnan(number)) return std::nullopt;
+    if (const auto* const real = std::get_if<FloatDistribution>(&*part)) {
+        const double inside = std::clamp(number, real->low, real->high);
+        if (!real->step) return inside;
+        // Points are counted from the low of the whole distribution, so that they are exactly those of a draw.
+        const auto& whole = std::get<FloatDistribution>(distribution);
+        return std::min(whole.low + std::round((inside - whole.low) / *whole.step) * *whole.step, whole.high);
+    }
+    if (const auto* const whole = std::get_if<IntDistribution>(&*part)) {
+        const auto low = static_cast<double>(whole->low);
+        const double inside = std::clamp(number, low, static_cast<double>(whole->high));
+        const auto last = static_cast<double>((whole->high - whole->low) / whole->step);
+        const auto step = static_cast<double>(whole->step);
+        return low + std::min(std::round((inside - low) / step), last) * step;
+    }
+    const auto& choices = std::get<CategoricalDistribution>(*part).choices;
+    std::optional<double> nearest;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        const auto choice = as_number(choices[i]);
+        const auto index = static_cast<double>(i);
+        if (!choice || !within.admits(index)) continue;
+        const double distance = std::fabs(*choice - number);
+        if (nearest && distance >= least) continue;
+        nearest = index;
+        least = distance;
+    }
+    return nearest;
 }
 
 }  // namespace hpo
