@@ -42,7 +42,9 @@ struct Recovery {
         retry,  ///< another attempt, under `plan`
     } action = Action::fail;
     ExecutionPlan plan{};
-    std::optional<ParamSet> params{};      ///< changed parameters; the trial then records these and its own
+    /// Changed parameters. Those that it leaves out stay as they were in the failed attempt. The attempt records them beside the trial's
+    /// own. A value that the trial's distribution does not have ends the trial as FAIL, with the reason.
+    std::optional<ParamSet> params{};
     bool fresh_worker = false;             ///< in a process that has run no attempt yet
     std::optional<double> wait_seconds{};  ///< starts when enough of the device is free, or after this time
     double wait_interval_seconds = 0;      ///< how often it looks at what is free; 0: ten times a second
@@ -54,7 +56,7 @@ struct Recovery {
     bool is_reason_of_rule = false;        ///< a rule of a script ends the trial, and gave the reason
     std::string place{};                   ///< of the answer in a script, as "study.lua:12"; empty: no rule answered
     std::string rung{};                    ///< name of the rung that answered; empty: none
-    std::string rule_error{};              ///< error of a script's rule that failed instead of answering; empty: none
+    std::string rule_error{};              ///< error of a rule that failed instead of answering, or gave an impossible answer; empty: none
 };
 
 /// An answer under the failed attempt's plan.
