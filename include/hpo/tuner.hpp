@@ -12,6 +12,7 @@
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/prune.hpp"
 #include "hpo/tuner/asking/expected_space.hpp"
+#include "hpo/tuner/fixed_names.hpp"
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/live_session.hpp"
 #include "hpo/tuner/session.hpp"
@@ -65,7 +66,10 @@ public:
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::LiveSession session{policies_, books, options, observer};
         const bool interrupted = session.run([&](LiveTrial& trial) { return tuner::as_values(objective(trial)); });
-        return books.take_result(interrupted, session.broken(), session.all_tried());
+        TuneResult result = books.take_result(interrupted, session.broken(), session.all_tried());
+        result.unused_fixed = tuner::unused_fixed(result.trials, options);
+        if (!interrupted && !result.broken) tuner::require_asked_names(result.trials, options);
+        return result;
     }
 
     /// Runs a study in this process whose parameters are known before each trial runs. `job(RunningJob&)` returns the value.
@@ -87,11 +91,14 @@ public:
     /// executor and its reservations. Those of `options` are not used, and neither is the device of its plan.
     TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, std::span<const TuneDevice> devices,
                         const TuneOptions& options = {}, TuneObserver& observer = silent()) {
+        if (!options.asks_while_running()) tuner::require_fixed_names(space, options);
         tuner::Bookkeeping books{store, study, options, observer};
         const Space expected = [&books](SpaceTrial& trial) { tuner::ask_expected(trial, books.history().trials); };
         tuner::Session session{policies_, books, options.asks_while_running() ? expected : space, devices, options, observer};
         const bool interrupted = session.run();
-        return books.take_result(interrupted, session.broken(), session.all_tried(), session.exhausted());
+        TuneResult result = books.take_result(interrupted, session.broken(), session.all_tried(), session.exhausted());
+        result.unused_fixed = tuner::unused_fixed(result.trials, options);
+        return result;
     }
 
 private:

@@ -39,12 +39,15 @@ struct TuneOptions {
     /// Samplers learn their mean once all of them have ended, and they are not pruned. Each counts as a trial.
     std::int64_t seeds = 1;
     Store::Open open = Store::Open::create_or_resume;
-    std::optional<double> time_seconds{};                ///< no trial is started after this
-    std::vector<std::pair<std::string, Value>> fixed{};  ///< values that every trial must take
-    ExecutionPlan plan{};                                ///< of the first attempt, before the guard changes it
-    std::string effective_batch_parameter{};             ///< copied into the plan; empty: none
-    std::int64_t least_micro_batch = 1;                  ///< the guard does not shrink the micro-batch below this
-    double target_share = 1;                             ///< if a plan has to be shrunk: the share of the device that it should keep to
+    std::optional<double> time_seconds{};  ///< no trial is started after this
+    /// Values that every trial must take. A name that the space never asks for is an error before the first trial. Some names only come in
+    /// some trials. Such a name is no error, and TuneResult::unused_fixed has it if no trial took it. An objective that asks while it runs
+    /// has no space: the error then comes at the end, once the store has all trials.
+    std::vector<std::pair<std::string, Value>> fixed{};
+    ExecutionPlan plan{};                     ///< of the first attempt, before the guard changes it
+    std::string effective_batch_parameter{};  ///< copied into the plan; empty: none
+    std::int64_t least_micro_batch = 1;       ///< the guard does not shrink the micro-batch below this
+    double target_share = 1;                  ///< if a plan has to be shrunk: the share of the device that it should keep to
     /// Proposals that the guard may refuse in a row before the study gives up.
     int max_rejections = 1000;
     /// A refused retry ends its trial, with the reason. trainer/levers.hpp has the answer for a trainer that names its levers.
@@ -100,9 +103,10 @@ struct TuneResult {
     Study study;
     std::vector<Trial> trials;  ///< without the details of finished ones (tuner/finished_trial.hpp), which the store has
     bool interrupted = false;
-    std::optional<BreakerTrip> broken{};     ///< why the breaker ended the run before all trials were done
-    std::optional<std::string> exhausted{};  ///< why no configuration was left to try before all trials were done: each failed before
-    bool all_tried = false;                  ///< the sampler had proposed every configuration (ExhaustiveSampler)
+    std::optional<BreakerTrip> broken{};      ///< why the breaker ended the run before all trials were done
+    std::optional<std::string> exhausted{};   ///< why no configuration was left to try before all trials were done: each failed before
+    bool all_tried = false;                   ///< the sampler had proposed every configuration (ExhaustiveSampler)
+    std::vector<std::string> unused_fixed{};  ///< names of TuneOptions::fixed that no trial of the study asked for
 
     /// The best complete and feasible trial. Null if there is none, or if the study has several objectives. Of trials that differ in their
     /// seed alone it is the first of those whose mean is best.
