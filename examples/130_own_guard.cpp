@@ -41,16 +41,15 @@ int main() {
         const std::lock_guard lock{mutex};
         most = std::max(most, held += bytes);
     };
-    hpo::tuner::InThreads threads{4,
-                                  [&](hpo::tuner::RunningJob& job) {
-                                      const auto points = job.params().get<std::size_t>("points");
-                                      const auto bytes = static_cast<std::int64_t>(points * points * sizeof(double));
-                                      count(bytes);
-                                      const double error = error_of_integral(points);
-                                      count(-bytes);
-                                      return error;
-                                  },
-                                  {.capacity_bytes = capacity}};
+    const auto job = [&](hpo::tuner::RunningJob& running) {
+        const auto points = running.params().get<std::size_t>("points");
+        const auto bytes = static_cast<std::int64_t>(points * points * sizeof(double));
+        count(bytes);
+        const double error = error_of_integral(points);
+        count(-bytes);
+        return error;
+    };
+    hpo::tuner::InThreads threads{4, job, {.capacity_bytes = capacity}};
     hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, TableGuard{}};
     hpo::store::InMemory store;
     const hpo::Space space = [](hpo::SpaceTrial& trial) { trial.suggest_int("points", 10, 2000); };
