@@ -80,6 +80,25 @@ public:
         return optimize(store, study, space, static_cast<Executor&>(executor), options, observer);
     }
 
+    /// Does not compile: a function of RunningJob& needs the space.
+    template <JobFunction F>
+    requires(!LiveObjective<F>) TuneResult
+        optimize(StoreArgument, const std::string&, F&&, const TuneOptions& = {}, TuneObserver& = silent()) {
+        static_assert(!JobFunction<F>,
+                      "the parameters of a RunningJob& are known before it runs: give `optimize` the space, a function of SpaceTrial&, "
+                      "before this function");
+        return {};
+    }
+    /// Does not compile: a function of LiveTrial& asks for its parameters itself.
+    template <LiveObjective F>
+    requires(!JobFunction<F>) TuneResult
+        optimize(StoreArgument, const std::string&, const Space&, F&&, const TuneOptions& = {}, TuneObserver& = silent()) {
+        static_assert(!LiveObjective<F>,
+                      "an objective that takes LiveTrial& asks for its parameters itself: let it take tuner::RunningJob&, or leave out "
+                      "the space");
+        return {};
+    }
+
     /// Runs a study on an executor of your own, such as worker processes or another machine.
     TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, Executor& executor,
                         const TuneOptions& options = {}, TuneObserver& observer = silent()) {
