@@ -29,7 +29,7 @@ struct FailureTraits {
 namespace detail {
 
 /// By FailureKind, in its order.
-inline constexpr std::array<FailureTraits, failure_kind_names.size()> kind_traits{{
+inline constexpr auto kind_traits = std::to_array<FailureTraits>({
     {Blame::own, Recurrence::unknown, false, true},          // out_of_memory: see memory_traits
     {Blame::host, Recurrence::unknown, false, true},         // host_out_of_memory
     {Blame::own, Recurrence::unknown, true, false},          // cuda_sticky
@@ -45,10 +45,11 @@ inline constexpr std::array<FailureTraits, failure_kind_names.size()> kind_trait
     {Blame::own, Recurrence::deterministic, false, true},    // predicted_oom
     {Blame::host, Recurrence::deterministic, false, false},  // environment
     {Blame::own, Recurrence::deterministic, false, false},   // data
-}};
+});
+static_assert(kind_traits.size() == failure_kind_names.size(), "each kind of failure has its traits");
 
 /// By OomCause, in its order.
-inline constexpr std::array<FailureTraits, oom_cause_names.size()> memory_traits{{
+inline constexpr auto memory_traits = std::to_array<FailureTraits>({
     {Blame::own, Recurrence::deterministic, false, true},    // capacity
     {Blame::own, Recurrence::unknown, false, true},          // fragmentation
     {Blame::own, Recurrence::transient, false, false},       // leak: an earlier trial's, gone with its process
@@ -57,7 +58,8 @@ inline constexpr std::array<FailureTraits, oom_cause_names.size()> memory_traits
     {Blame::host, Recurrence::unknown, false, true},         // host
     {Blame::own, Recurrence::deterministic, false, true},    // workspace
     {Blame::own, Recurrence::unknown, false, true},          // unknown
-}};
+});
+static_assert(memory_traits.size() == oom_cause_names.size(), "each cause has its traits");
 
 }  // namespace detail
 
