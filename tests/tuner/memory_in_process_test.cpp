@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Guards and recovery policies with trial functions of this process.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -211,22 +212,50 @@ TEST_CASE("an attempt that exceeds what a guard let it reserve runs again with m
     }
 }
 
-TEST_CASE("with a capacity and a guard, trials in threads hold no more at once than the capacity") {
+TEST_CASE("with a guard, trials in threads hold no more at once than the capacity, or than the plan's cap if there is none") {
+    const auto most_held = [](tuner::TrialMemory memory, std::optional<std::int64_t> cap_bytes) {
+        Held held;
+        tuner::InThreads threads{4,
+                                 [&](tuner::RunningJob& job) {
+                                     const std::int64_t bytes = size_of(job.params());
+                                     held.take(bytes);
+                                     held.give_others_time(16 * mebi);
+                                     held.give_back(bytes);
+                                     return static_cast<double>(bytes);
+                                 },
+                                 memory};
+        TuneOptions options{.trials = 60};
+        options.plan.cap_bytes = cap_bytes;
+        Tuner tuner{sampler::Random{}, pruner::None{}, KnowsSizes{}};
+        const TuneResult result = tuner.optimize(store::InMemory{}, "s", sizes, threads, options);
+        REQUIRE(result.trials.size() == 60);
+        for (const Trial& trial : result.trials) CHECK(trial.state == TrialState::complete);
+        return held.most();
+    };
+    CHECK(most_held({.capacity_bytes = 16 * mebi}, std::nullopt) <= 16 * mebi);
+    CHECK(most_held({}, 16 * mebi) <= 16 * mebi);
+}
+
+TEST_CASE("the plan's cap bounds each trial, and the capacity all of them") {
+    const Space eight = [](SpaceTrial& trial) { trial.suggest_categorical("mib", {std::int64_t{8}}); };
     Held held;
-    tuner::InThreads threads{4,
+    std::atomic<bool> is_capped = true;
+    tuner::InThreads threads{2,
                              [&](tuner::RunningJob& job) {
-                                 const std::int64_t bytes = size_of(job.params());
-                                 held.take(bytes);
-                                 held.give_others_time(16 * mebi);
-                                 held.give_back(bytes);
-                                 return static_cast<double>(bytes);
+                                 if (job.memory_limit_bytes() != 8 * mebi) is_capped = false;
+                                 held.take(8 * mebi);
+                                 const bool met = held.await_holders(2);
+                                 held.give_back(8 * mebi);
+                                 if (!met) throw std::runtime_error{"alone"};
+                                 return 1.0;
                              },
                              {.capacity_bytes = 16 * mebi}};
+    TuneOptions options{.trials = 4};
+    options.plan.cap_bytes = 8 * mebi;
     Tuner tuner{sampler::Random{}, pruner::None{}, KnowsSizes{}};
-    const TuneResult result = tuner.optimize(store::InMemory{}, "s", sizes, threads, {.trials = 60});
-    REQUIRE(result.trials.size() == 60);
+    const TuneResult result = tuner.optimize(store::InMemory{}, "s", eight, threads, options);
     for (const Trial& trial : result.trials) CHECK(trial.state == TrialState::complete);
-    CHECK(held.most() <= 16 * mebi);
+    CHECK(is_capped);
 }
 
 TEST_CASE("as many trials run at once as fit by their estimates, and all slots if the guard estimates nothing") {

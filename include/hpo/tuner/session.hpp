@@ -57,7 +57,7 @@ public:
           space_{space},
           options_{options},
           observer_{observer},
-          devices_{devices, policies.guard.evidence() != Evidence::none} {}
+          devices_{devices, policies.guard.evidence() != Evidence::none, options.plan} {}
 
     /// Runs until the asked number of trials is done, time is up, the breaker trips or a stop is requested. Returns true if it was a stop.
     /// If something throws, the running trials first end as interrupted.

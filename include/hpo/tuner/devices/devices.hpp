@@ -16,6 +16,8 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/time.hpp"
+#include "hpo/core/device_word.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/traits.hpp"
 #include "hpo/trainer/executor.hpp"
@@ -73,9 +75,9 @@ namespace tuner::inline devices {
 
 /// One of a session's devices: what runs there, what memory is reserved, and whether it works.
 struct SessionDevice {
-    SessionDevice(const TuneDevice& device, bool predicts)
+    SessionDevice(const TuneDevice& device, bool predicts, const ExecutionPlan& plan)
         : what{device},
-          own_reservations{shared_capacity(device)},
+          own_reservations{shared_capacity(device, plan)},
           reservations{own_reservations ? &*own_reservations : device.reservations, device.predicts && predicts,
                        [this] { return what.executor.free_now(); }} {}
     SessionDevice(const SessionDevice&) = delete;
@@ -93,11 +95,13 @@ struct SessionDevice {
     DeviceHealth health;
 
 private:
-    /// The reservations of a device for which the caller gave none.
-    [[nodiscard]] static std::optional<CapacityReservations> shared_capacity(const TuneDevice& device) {
-        const auto capacity = device.executor.capacity_bytes();
-        if (device.reservations || !capacity || !device.executor.shares_capacity()) return std::nullopt;
-        return CapacityReservations{*capacity};
+    /// The reservations of a device for which the caller gave none. Where the executor has no capacity, a guard compares each trial with
+    /// the plan's cap on the CPU (guard/admission.hpp), so together they keep to that.
+    [[nodiscard]] static std::optional<CapacityReservations> shared_capacity(const TuneDevice& device, const ExecutionPlan& plan) {
+        if (device.reservations || !device.executor.shares_capacity()) return std::nullopt;
+        auto capacity = device.executor.capacity_bytes();
+        if (!capacity && is_cpu(device.name)) capacity = plan.cap_bytes;
+        return capacity ? std::optional{CapacityReservations{*capacity}} : std::nullopt;
     }
 };
 
@@ -108,7 +112,8 @@ private:
 class Devices {
 public:
     /// `devices` are at least one, with different names. `predicts` says whether the study's guard predicts memory.
-    Devices(std::span<const TuneDevice> devices, bool predicts);
+    /// `plan` is TuneOptions::plan.
+    Devices(std::span<const TuneDevice> devices, bool predicts, const ExecutionPlan& plan);
 
     [[nodiscard]] bool are_several() const noexcept { return devices_.size() > 1; }
     [[nodiscard]] std::vector<std::string> names() const;
@@ -211,11 +216,11 @@ private:
 
 }  // namespace choice
 
-inline Devices::Devices(std::span<const TuneDevice> devices, bool predicts) {
+inline Devices::Devices(std::span<const TuneDevice> devices, bool predicts, const ExecutionPlan& plan) {
     if (devices.empty()) throw Error{Errc::usage, "tuner: no device; expected at least one"};
     for (const TuneDevice& device : devices) {
         if (find(device.name)) throw Error{Errc::usage, "tuner: device '" + device.name + "' twice; expected each device once"};
-        devices_.emplace_back(device, predicts);
+        devices_.emplace_back(device, predicts, plan);
     }
 }
 
