@@ -259,7 +259,7 @@ CommandResult run_caller(const Workshop& folder, const std::vector<std::string>&
 TEST_CASE("a policy that is not known is told with those that are, the program's own among them") {
     const Workshop folder;
     for (const auto& [word, known] : {std::pair{"sampler", "auto, random, tpe, gp, cmaes, qmc, grid, brute_force, optuna"},
-                                      {"pruner", "none, median, percentile, optuna"}}) {
+                                      {"pruner", "none, median, percentile, successive_halving, patient, threshold, optuna"}}) {
         const auto refused = run_caller(folder, {std::string{"--"} + word, "bayes"});
         CHECK(refused.status != 0);
         CHECK_THAT(refused.error, Contains("unknown " + std::string{word} + " 'bayes'; known: " + known + "\n"));

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "hpo/core/field.hpp"
 #include "hpo/core/history_cursor.hpp"
 #include "hpo/pruner/concept.hpp"
+#include "hpo/pruner/decision_step.hpp"
 
 namespace hpo::pruner {
 
@@ -68,8 +68,6 @@ public:
     [[nodiscard]] Verdict judge(const PruneQuery& query);
 
 private:
-    /// True for the first report at or after each step warmup_steps + k * interval_steps.
-    [[nodiscard]] bool is_decision(const PruneQuery& query) const;
     /// Takes in the trials that are complete now and were not at the last call.
     void follow(const PruneQuery& query);
 
@@ -128,7 +126,7 @@ inline void Percentile::follow(const PruneQuery& query) {
 
 inline Verdict Percentile::judge(const PruneQuery& query) {
     const auto& reports = query.trial.intermediate;
-    if (reports.empty() || !is_decision(query)) return {};
+    if (reports.empty() || !is_decision_step(query, config_.warmup_steps, config_.interval_steps)) return {};
     follow(query);
     if (complete_ == 0 || complete_ < config_.startup_trials) return {};
 
@@ -147,14 +145,6 @@ inline Verdict Percentile::judge(const PruneQuery& query) {
     return {Verdict::Answer::prune, "best value " + display_text(best) + " by step " + std::to_string(query.step) + " is worse than " +
                                         display_text(*bar) + ", percentile " + display_text(config_.percentile) + " of " +
                                         std::to_string(count) + " complete trials"};
-}
-
-inline bool Percentile::is_decision(const PruneQuery& query) const {
-    if (query.step < config_.warmup_steps) return false;
-    const std::int64_t since = (query.step - config_.warmup_steps) / config_.interval_steps * config_.interval_steps;
-    const auto& reports = query.trial.intermediate;
-    const auto latest = reports.lower_bound(query.step);
-    return latest == reports.begin() || std::prev(latest)->first < config_.warmup_steps + since;
 }
 
 }  // namespace hpo::pruner

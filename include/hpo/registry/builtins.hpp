@@ -11,7 +11,10 @@
 #include "hpo/guard/virtual_card.hpp"
 #include "hpo/pruner/median.hpp"
 #include "hpo/pruner/none.hpp"
+#include "hpo/pruner/patient.hpp"
 #include "hpo/pruner/percentile.hpp"
+#include "hpo/pruner/successive_halving.hpp"
+#include "hpo/pruner/threshold.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/recovery/ladder.hpp"
 #include "hpo/recovery/prune.hpp"
@@ -50,7 +53,10 @@ using BuiltinSamplers = TypeList<
 using BuiltinPruners = TypeList<
     pruner::None,
     pruner::Median,
-    pruner::Percentile>;
+    pruner::Percentile,
+    pruner::SuccessiveHalving,
+    pruner::Patient,
+    pruner::Threshold>;
 using BuiltinMemoryGuards = TypeList<
     guard::Unlimited,
     guard::Limit,
