@@ -59,8 +59,11 @@ inline void complete_params(Recovery& recovery, const FailedAttempt& failed) {
         }
         recovery.params = std::move(all);
     } catch (const Error& error) {
-        recovery = recovery_of(failed, Recovery::Action::fail, error.what());
-        recovery.rule_error = error.what();
+        Recovery refused = recovery_of(failed, Recovery::Action::fail, error.what());
+        refused.rule_error = error.what();
+        refused.place = std::move(recovery.place);
+        refused.rung = std::move(recovery.rung);
+        recovery = std::move(refused);
     }
 }
 

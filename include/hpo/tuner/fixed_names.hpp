@@ -23,6 +23,7 @@ public:
     explicit FixedNames(const TuneOptions& options) : options_{options} {}
 
     void see(const ParamSet& params) {
+        if (options_.fixed.empty()) return;  // a study may have many trials
         std::set<std::string> names;
         for (const Param& param : params) names.insert(param.name);
         are_conditional_ = are_conditional_ || (!asked_.empty() && names != asked_);
