@@ -88,9 +88,9 @@ inline std::optional<double> nearest_admitted(const Distribution& distribution, 
     if (const auto* const whole = std::get_if<IntDistribution>(&*part)) {
         const auto low = static_cast<double>(whole->low);
         const double inside = std::clamp(number, low, static_cast<double>(whole->high));
-        const auto last = static_cast<double>((whole->high - whole->low) / whole->step);
+        const std::int64_t steps = (whole->high - whole->low) / whole->step;
         const auto step = static_cast<double>(whole->step);
-        return low + std::min(std::round((inside - low) / step), last) * step;
+        return low + std::min(std::round((inside - low) / step), static_cast<double>(steps)) * step;
     }
     const auto& choices = std::get<CategoricalDistribution>(*part).choices;
     std::optional<double> nearest;
