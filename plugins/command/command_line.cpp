@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/worker/environment.hpp"
 

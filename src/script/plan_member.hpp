@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/script/lua_state.hpp"
 #include "hpo/script/lua_value.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hpo/core/fields.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/failure/signature.hpp"
 #include "hpo/failure/traits.hpp"
 #include "hpo/recovery/rungs/wait.hpp"

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/core/plan_text.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/failure/retry_words.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "hpo/base/bracketed_list.hpp"
 #include "hpo/base/plain_text.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "script/plan_member.hpp"
 
 namespace hpo::script::study_reader {

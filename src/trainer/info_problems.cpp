@@ -9,7 +9,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/peak_prediction.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/trainer/parameter_type.hpp"
 
 namespace hpo::detail {

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <utility>
 
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
 
 namespace hpo::tools {

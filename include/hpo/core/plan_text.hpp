@@ -14,9 +14,25 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/core/field.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 
 namespace hpo {
+
+/// A member's value in words: "precision bf16", "activation checkpointing", "cap 600.00 MiB". Empty for a member that is off or not set.
+template <class T>
+[[nodiscard]] std::string plan_words(const PlanField<T>& field, const T& value) {
+    const auto with = [&](std::string_view text) { return std::string{field.label} + " " + std::string{text}; };
+    if constexpr (std::same_as<T, bool>) {
+        return value ? std::string{field.label} : "";
+    } else if constexpr (std::same_as<T, std::string>) {
+        return value.empty() ? "" : with(value);
+    } else if constexpr (std::same_as<T, std::optional<std::int64_t>>) {
+        if (!value) return "";
+        return with(field.unit == PlanUnit::bytes ? format_bytes(*value) : std::to_string(*value));
+    } else {
+        return with(to_text(value));
+    }
+}
 
 /// The keys of the plan members that a study may start with: the levers.
 [[nodiscard]] inline std::vector<std::string> lever_keys() {

@@ -11,7 +11,7 @@
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/fields.hpp"
 #include "hpo/core/history.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/core/trial.hpp"
 
 namespace hpo::testing {

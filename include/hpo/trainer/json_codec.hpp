@@ -17,7 +17,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/fields.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/trainer/record_line.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hpo/base/error.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 
 namespace hpo {
 

@@ -12,7 +12,8 @@
 
 #include "analysis/memory_need/memory_axis.hpp"
 #include "analysis/memory_need/memory_model.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/core/plan_text.hpp"
 #include "hpo/core/trial.hpp"
 
 namespace hpo::analysis {

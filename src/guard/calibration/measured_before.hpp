@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "hpo/core/history.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/guard/calibration/observation.hpp"
 #include "hpo/guard/predicted_estimate.hpp"
 

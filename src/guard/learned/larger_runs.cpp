@@ -7,7 +7,7 @@
 #include <ranges>
 #include <utility>
 
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 
 namespace hpo::guard {
 

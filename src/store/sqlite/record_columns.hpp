@@ -14,7 +14,7 @@
 #include "hpo/base/utf8.hpp"
 #include "hpo/core/fields.hpp"
 #include "hpo/core/history.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/store/sqlite/attempt_rows.hpp"
 #include "hpo/store/sqlite/connection.hpp"

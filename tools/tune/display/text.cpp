@@ -5,7 +5,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/core/plan_text.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo::tune {

@@ -8,7 +8,8 @@
 
 #include "hpo/analysis/failure_cases/device_share.hpp"
 #include "hpo/base/bytes.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/core/plan_text.hpp"
 
 namespace hpo::analysis {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/plan.hpp"
 
 #include "hpo/core/plan_text.hpp"
 #include "hpo/testing/sample_trial.hpp"
