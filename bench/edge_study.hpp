@@ -151,7 +151,7 @@ public:
                 outcome->seconds = now_ - first->begin;
                 const std::int64_t trial = first->job.trial;
                 running_.erase(first);
-                return events.on_end(trial, *std::move(outcome));
+                return (void)events.on(trial, *std::move(outcome));
             }
         }
     }
@@ -202,7 +202,7 @@ private:
             if (each.job.settles) {
                 hpo::MemoryMark mark{.name = std::string{hpo::settled_mark}};
                 mark.reading.limit = static_cast<std::int64_t>(each.need * 17 / 16);
-                events.on_memory(each.job.trial, mark);
+                events.on(each.job.trial, mark);
             }
             return std::nullopt;
         }

@@ -44,16 +44,22 @@ inline Job with(Job job, const std::string& name, double value) {
 
 /// Keeps what an executor tells.
 struct Record final : ExecutorEvents {
-    void on_started(std::int64_t trial, std::int64_t worker_pid) override { pids[trial] = worker_pid; }
-    bool on_report(std::int64_t trial, const Report& report) override {
-        reports[trial].push_back(report);
-        return report.step < stop_at_step;
-    }
-    void on_memory(std::int64_t trial, const MemoryMark& mark) override { marks[trial].push_back(mark); }
-    void on_checkpoint(std::int64_t trial, std::int64_t step) override { checkpoints[trial].push_back(step); }
-    void on_end(std::int64_t trial, AttemptOutcome outcome) override {
-        ends[trial].push_back(std::move(outcome));
-        ++ended;
+    EventAnswer on(std::int64_t trial, AttemptEvent event) override {
+        EventAnswer answer;
+        std::visit(Cases{[&](const AttemptStarted& started) { pids[trial] = started.worker_pid; },
+                         [&](const Report& report) {
+                             reports[trial].push_back(report);
+                             answer.goes_on = report.step < stop_at_step;
+                         },
+                         [&](const Question& question) { answer = knows_no_answer(question); },
+                         [&](const MemoryMark& mark) { marks[trial].push_back(mark); },
+                         [&](const Checkpoint& checkpoint) { checkpoints[trial].push_back(checkpoint.step); },
+                         [&](AttemptOutcome& outcome) {
+                             ends[trial].push_back(std::move(outcome));
+                             ++ended;
+                         }},
+                   event);
+        return answer;
     }
     std::map<std::int64_t, std::int64_t> pids;
     std::map<std::int64_t, std::vector<Report>> reports;

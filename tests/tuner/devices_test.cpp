@@ -37,7 +37,7 @@ public:
 
     [[nodiscard]] std::size_t free_slots() const override { return slots_ - queue_.size(); }
     void submit(const Job& job, ExecutorEvents& events) override {
-        events.on_started(job.trial, 1000);
+        events.on(job.trial, hpo::AttemptStarted{1000});
         queue_.push_back(job);
         started.push_back(job);
         most_at_once = std::max(most_at_once, queue_.size());
@@ -48,7 +48,7 @@ public:
         queue_.pop_front();
         AttemptOutcome outcome{.kind = OutcomeKind::complete, .values = {1.0}};
         if (auto failed = failure(job)) outcome = {.kind = OutcomeKind::failed, .failure = std::move(failed)};
-        events.on_end(job.trial, outcome);
+        events.on(job.trial, outcome);
     }
     void interrupt() override {}
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity_; }

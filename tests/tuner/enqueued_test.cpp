@@ -24,7 +24,7 @@ class TwoAtOnce final : public Executor {
 public:
     [[nodiscard]] std::size_t free_slots() const override { return 2 - queue_.size(); }
     void submit(const Job& job, ExecutorEvents& events) override {
-        events.on_started(job.trial, 1);
+        events.on(job.trial, hpo::AttemptStarted{1});
         queue_.push_back(job);
     }
     void wait(ExecutorEvents& events, double /*timeout_seconds*/) override {
@@ -32,8 +32,8 @@ public:
         const Job job = queue_.front();
         queue_.erase(queue_.begin());
         if (interrupted_) ++interruptions;
-        if (interrupted_) return events.on_end(job.trial, {.kind = OutcomeKind::interrupted});
-        events.on_end(job.trial, {.kind = OutcomeKind::complete, .values = {job.params.number("x").value_or(0)}});
+        if (interrupted_) return (void)events.on(job.trial, hpo::AttemptOutcome{.kind = OutcomeKind::interrupted});
+        events.on(job.trial, hpo::AttemptOutcome{.kind = OutcomeKind::complete, .values = {job.params.number("x").value_or(0)}});
     }
     void interrupt() override { interrupted_ = true; }
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return 100; }

@@ -81,9 +81,9 @@ TEST_CASE("an executor whose attempt finishes although it was asked to stop has 
     struct Finisher final : Executor {
         [[nodiscard]] std::size_t free_slots() const override { return 1; }
         void submit(const Job& job, ExecutorEvents& events) override {
-            events.on_started(job.trial, 1);
-            (void)events.on_report(job.trial, {.step = 1, .value = 0.25});
-            events.on_end(job.trial, {.kind = OutcomeKind::complete, .values = {0.25}});
+            events.on(job.trial, hpo::AttemptStarted{1});
+            events.on(job.trial, hpo::Report{.step = 1, .value = 0.25});
+            events.on(job.trial, hpo::AttemptOutcome{.kind = OutcomeKind::complete, .values = {0.25}});
         }
         void wait(ExecutorEvents&, double) override {}
         void interrupt() override {}

@@ -41,7 +41,7 @@ public:
         const Job& job;
         ExecutorEvents& events;
         Value operator()(const std::string& name, const std::string& distribution) const {
-            const Suggestion answer = events.on_suggest(job.trial, name, distribution);
+            const Suggestion answer = events.on(job.trial, hpo::Question{name, distribution}).suggestion;
             if (!answer.error.empty()) throw std::runtime_error{answer.error};
             return answer.value;
         }
@@ -51,7 +51,7 @@ public:
     [[nodiscard]] std::size_t free_slots() const override { return 1; }
     void submit(const Job& job, ExecutorEvents& events) override {
         launched[job.trial] = job.params;
-        events.on_started(job.trial, 0);
+        events.on(job.trial, hpo::AttemptStarted{0});
         AttemptOutcome outcome;
         try {
             outcome.values = {program_(Trial{job, events})};
@@ -59,7 +59,7 @@ public:
         } catch (const std::exception& error) {
             outcome.failure = Failure{.kind = FailureKind::trainer_error, .message = error.what()};
         }
-        events.on_end(job.trial, std::move(outcome));
+        events.on(job.trial, std::move(outcome));
     }
     void wait(ExecutorEvents&, double) override {}
     void interrupt() override {}

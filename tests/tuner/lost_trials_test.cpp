@@ -28,17 +28,17 @@ public:
     explicit Held(bool lets_end) : lets_end_{lets_end} {}
     [[nodiscard]] std::size_t free_slots() const override { return 3 - queue_.size(); }
     void submit(const Job& job, ExecutorEvents& events) override {
-        events.on_started(job.trial, 1);
+        events.on(job.trial, hpo::AttemptStarted{1});
         queue_.push_back(job);
         seeds.push_back(job.seed);
     }
     void wait(ExecutorEvents& events, double /*timeout_seconds*/) override {
         if (queue_.empty()) return;
         const Job job = queue_.front();
-        if (!lets_end_ && !interrupted_) return (void)events.on_report(job.trial, {.step = ++step_, .value = 1});
+        if (!lets_end_ && !interrupted_) return (void)events.on(job.trial, hpo::Report{.step = ++step_, .value = 1});
         queue_.erase(queue_.begin());
-        events.on_end(job.trial, interrupted_ ? AttemptOutcome{.kind = OutcomeKind::interrupted}
-                                              : AttemptOutcome{.kind = OutcomeKind::complete, .values = {*job.params.number("x")}});
+        events.on(job.trial, interrupted_ ? AttemptOutcome{.kind = OutcomeKind::interrupted}
+                                          : AttemptOutcome{.kind = OutcomeKind::complete, .values = {*job.params.number("x")}});
     }
     void interrupt() override { interrupted_ = true; }
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }

@@ -29,7 +29,7 @@ public:
 
     [[nodiscard]] std::size_t free_slots() const override { return 2 - queue_.size(); }
     void submit(const Job& job, ExecutorEvents& events) override {
-        events.on_started(job.trial, 1000);
+        events.on(job.trial, hpo::AttemptStarted{1000});
         queue_.push_back(job);
         started.push_back(job);
     }
@@ -37,9 +37,9 @@ public:
         if (queue_.empty()) return;
         const Job job = queue_.front();
         queue_.pop_front();
-        (void)events.on_report(job.trial, {.step = 1, .value = 1});
-        events.on_memory(job.trial, {.name = "end", .seconds = 0, .step = std::nullopt, .reading = {}});
-        events.on_checkpoint(job.trial, 1);
+        events.on(job.trial, hpo::Report{.step = 1, .value = 1});
+        events.on(job.trial, hpo::MemoryMark{.name = "end", .seconds = 0, .step = std::nullopt, .reading = {}});
+        events.on(job.trial, hpo::Checkpoint{1});
         AttemptOutcome outcome{.kind = OutcomeKind::complete, .values = {1.0}};
         if (job.blocks_launches || job.trial % 3 == 0) {
             const std::string& message = messages[static_cast<std::size_t>(std::abs(job.trial) / 3) % messages.size()];
@@ -48,7 +48,7 @@ public:
                                           .message = job.blocks_launches ? message + " in gather_kernel" : message}};
             outcome.log = job.blocks_launches ? "at model.cpp:7\n" : "an earlier line";
         }
-        events.on_end(job.trial, outcome);
+        events.on(job.trial, outcome);
     }
     void interrupt() override {}
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }

@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] std::size_t free_slots() const override { return queue_.size() < 3 ? 3 - queue_.size() : 0; }
     void submit(const Job& job, ExecutorEvents& events) override {
-        events.on_started(job.trial, 1000 + job.attempt);
+        events.on(job.trial, hpo::AttemptStarted{1000 + job.attempt});
         queue_.push_back(job);
         if (on_submit) on_submit();
     }
@@ -47,20 +47,20 @@ public:
         const Job job = queue_.back();  // last come, first served: ends arrive out of order
         if (interrupted_) {
             queue_.pop_back();
-            return events.on_end(job.trial, {.kind = OutcomeKind::interrupted});
+            return (void)events.on(job.trial, hpo::AttemptOutcome{.kind = OutcomeKind::interrupted});
         }
         if (job.settles && settles_at && settled.insert({job.trial, job.attempt}).second)
-            return events.on_memory(job.trial, {.name = std::string{settled_mark}, .reading = {.limit = settles_at}});
+            return (void)events.on(job.trial, hpo::MemoryMark{.name = std::string{settled_mark}, .reading = {.limit = settles_at}});
         plans.push_back(job.plan);
         seeds.push_back(job.seed);
         const std::int64_t need = job.plan.effective_micro_batch().value_or(1) * mebibyte;
         AttemptOutcome outcome;
         outcome.seconds = 0.5;
         const std::int64_t first = job.resume_step ? *job.resume_step + 1 : 1;
-        (void)events.on_report(job.trial, {.step = first, .value = static_cast<double>(job.attempt)});
+        events.on(job.trial, hpo::Report{.step = first, .value = static_cast<double>(job.attempt)});
         if (!job.checkpoint_folder.empty()) {
-            events.on_checkpoint(job.trial, first);
-            (void)events.on_report(job.trial, {.step = first + 1, .value = static_cast<double>(job.attempt)});
+            events.on(job.trial, hpo::Checkpoint{first});
+            events.on(job.trial, hpo::Report{.step = first + 1, .value = static_cast<double>(job.attempt)});
         }
         const auto cap = job.settles && settles_at ? settles_at : job.plan.cap_bytes;
         if (need > std::min(cap.value_or(capacity_bytes_), capacity_bytes_)) {
@@ -79,7 +79,7 @@ public:
             outcome.peak_allocated = need;
         }
         queue_.pop_back();
-        events.on_end(job.trial, outcome);
+        events.on(job.trial, outcome);
     }
     void interrupt() override { interrupted_ = true; }
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity_bytes_; }

@@ -32,7 +32,7 @@ public:
 
     [[nodiscard]] std::size_t free_slots() const override { return slots - queue_.size(); }
     void submit(const Job& job, ExecutorEvents& events) override {
-        events.on_started(job.trial, 1000);
+        events.on(job.trial, hpo::AttemptStarted{1000});
         queue_.push_back(job);
         started.push_back(job.trial);
         together.emplace_back();
@@ -50,7 +50,7 @@ public:
             if (cause == OomCause::neighbour) failure.memory.neighbours = {{.pid = 1, .bytes = 65 * mib}};
             outcome = {.kind = OutcomeKind::failed, .failure = failure};
         }
-        events.on_end(job.trial, outcome);
+        events.on(job.trial, outcome);
     }
     void interrupt() override {}
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return 100 * mib; }

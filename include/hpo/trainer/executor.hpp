@@ -10,6 +10,7 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/core/runs_on.hpp"
+#include "hpo/trainer/attempt_event.hpp"
 
 namespace hpo {
 
@@ -33,23 +34,17 @@ struct Job {
     bool prunes_itself = false;                 ///< a report that should be the last is only answered so; the job itself decides to end
 };
 
-/// Receives what an executor tells while jobs run. Called only from inside Executor::wait and Executor::submit.
+/// Receives what jobs tell. Called only from inside Executor::wait and Executor::submit.
 class ExecutorEvents {
 public:
     virtual ~ExecutorEvents() = default;
-    virtual void on_started(std::int64_t trial, std::int64_t worker_pid) = 0;
-    /// Returns false if the trial should stop, as Progress::report does.
-    virtual bool on_report(std::int64_t trial, const Report& report) = 0;
-    virtual void on_memory(std::int64_t trial, const MemoryMark& mark) = 0;
-    /// The job's folder has a checkpoint of this step.
-    virtual void on_checkpoint(std::int64_t /*trial*/, std::int64_t /*step*/) {}
-    /// A program asks for a parameter while it runs (Progress::suggest).
-    [[nodiscard]] virtual Suggestion on_suggest(std::int64_t /*trial*/, const std::string& name, const std::string& /*distribution*/) {
-        return {.error = "parameter '" + name + "': the parameters of this study are known before an attempt runs"};
-    }
-    /// Comes exactly once for every submitted job, whatever happened to it.
-    virtual void on_end(std::int64_t trial, AttemptOutcome outcome) = 0;
+    virtual EventAnswer on(std::int64_t trial, AttemptEvent event) = 0;
 };
+
+/// The answer to a question where all parameters are known before an attempt runs.
+[[nodiscard]] inline EventAnswer knows_no_answer(const Question& question) {
+    return {.suggestion = {.error = "parameter '" + question.name + "': the parameters of this study are known before an attempt runs"}};
+}
 
 /// Runs attempts. If an event throws, the exception leaves `submit` or `wait`. Jobs whose end was not told yet go on, and their ends are
 /// told later. Thread safety: none. Only the tuner's thread calls it.

@@ -26,41 +26,19 @@ public:
     AttemptReports(S& sampler, P& pruner, Bookkeeping& books, Devices& devices, const TuneOptions& options)
         : pruner_{pruner}, books_{books}, devices_{devices}, options_{options}, live_params_{sampler, books, options} {}
 
-    void on_started(std::int64_t number, std::int64_t worker_pid) override {
-        if (counts(number)) books_.trial(number).attempts.back().worker_pid = worker_pid;
-    }
-
-    bool on_report(std::int64_t number, const Report& report) override {
-        if (!counts(number)) return !only_ends_;
-        reservations_of(number).reported(number, report.step);
-        const Verdict verdict = books_.report_and_judge(number, report, pruner_);
-        // A program that prunes itself may go on after a verdict, and hear another one.
-        if (verdict.prunes() || options_.asks_while_running()) prune_reasons_[number] = verdict.reason;
-        return !verdict.prunes();
-    }
-
-    Suggestion on_suggest(std::int64_t number, const std::string& name, const std::string& distribution) override {
-        if (!counts(number) || !options_.asks_while_running()) return ExecutorEvents::on_suggest(number, name, distribution);
-        Suggestion answer = live_params_.suggest(number, name, distribution);
-        Trial& trial = books_.trial(number);
-        Attempt& attempt = trial.attempts.back();
-        if (name == options_.effective_batch_parameter && !attempt.plan.effective_batch)
-            copy_effective_batch(params_of(trial, attempt), options_, attempt.plan);  // a retry may run it in smaller pieces
-        return answer;
-    }
-
-    void on_memory(std::int64_t number, const MemoryMark& mark) override {
-        if (!counts(number)) return;
-        books_.memory_mark(number, mark);
-        if (mark.name == settled_mark && mark.reading.limit)
-            reservations_of(number).shrink(number, *mark.reading.limit + outside_allocator(books_.trial(number).attempts.back()));
-    }
-
-    void on_checkpoint(std::int64_t number, std::int64_t step) override {
-        if (counts(number)) books_.checkpointed(number, step);
+    EventAnswer on(std::int64_t number, AttemptEvent event) override {
+        return std::visit(Cases{[&](const AttemptStarted& started) { return begin(number, started), EventAnswer{}; },
+                                [&](const Report& report) { return EventAnswer{.goes_on = judge(number, report)}; },
+                                [&](const Question& question) { return answer(number, question); },
+                                [&](const MemoryMark& mark) { return keep(number, mark), EventAnswer{}; },
+                                [&](const Checkpoint& checkpoint) { return keep(number, checkpoint), EventAnswer{}; },
+                                [&](AttemptOutcome& outcome) { return end(number, std::move(outcome)), EventAnswer{}; }},
+                          event);
     }
 
 protected:
+    virtual void end(std::int64_t number, AttemptOutcome outcome) = 0;
+
     /// Call it after an error: attempts are told to stop, and nothing else that they tell is kept.
     void hears_only_ends() { only_ends_ = true; }
     /// Why the trial was stopped. Empty if neither the pruner nor the trial itself did that.
@@ -82,6 +60,38 @@ protected:
     }
 
 private:
+    void begin(std::int64_t number, const AttemptStarted& started) {
+        if (counts(number)) books_.trial(number).attempts.back().worker_pid = started.worker_pid;
+    }
+    /// Returns false if the trial should stop.
+    bool judge(std::int64_t number, const Report& report) {
+        if (!counts(number)) return !only_ends_;
+        reservations_of(number).reported(number, report.step);
+        const Verdict verdict = books_.report_and_judge(number, report, pruner_);
+        // A program that prunes itself may go on after a verdict, and hear another one.
+        if (verdict.prunes() || options_.asks_while_running()) prune_reasons_[number] = verdict.reason;
+        return !verdict.prunes();
+    }
+
+    EventAnswer answer(std::int64_t number, const Question& question) {
+        if (!counts(number) || !options_.asks_while_running()) return knows_no_answer(question);
+        EventAnswer answer{.suggestion = live_params_.suggest(number, question.name, question.distribution)};
+        Trial& trial = books_.trial(number);
+        Attempt& attempt = trial.attempts.back();
+        if (question.name == options_.effective_batch_parameter && !attempt.plan.effective_batch)
+            copy_effective_batch(params_of(trial, attempt), options_, attempt.plan);  // a retry may run it in smaller pieces
+        return answer;
+    }
+    void keep(std::int64_t number, const MemoryMark& mark) {
+        if (!counts(number)) return;
+        books_.memory_mark(number, mark);
+        if (mark.name == settled_mark && mark.reading.limit)
+            reservations_of(number).shrink(number, *mark.reading.limit + outside_allocator(books_.trial(number).attempts.back()));
+    }
+
+    void keep(std::int64_t number, const Checkpoint& checkpoint) {
+        if (counts(number)) books_.checkpointed(number, checkpoint.step);
+    }
     [[nodiscard]] bool counts(std::int64_t number) const { return !only_ends_ && !Replays::is_replay(number); }
     [[nodiscard]] AttemptReservations& reservations_of(std::int64_t number) {
         return devices_.of(books_.trial(number).attempts.back().plan.device).reservations;

@@ -167,8 +167,8 @@ private:
 };
 
 inline bool RunningJob::report(std::int64_t step, double value) {
-    if (!tell([&] { return events_.on_report(job_.trial, Report{.step = step, .value = value, .is_last = step == last_step_}); }))
-        stopped_ = true;
+    const Report report{.step = step, .value = value, .is_last = step == last_step_};
+    if (!tell([&] { return events_.on(job_.trial, report).goes_on; })) stopped_ = true;
     return !stopped_;
 }
 
@@ -183,7 +183,7 @@ inline void RunningJob::memory(std::string_view name, const MemoryReading& readi
     peak_allocated_ = std::max(peak_allocated_, reading.peak_allocated);
     peak_reserved_ = std::max(peak_reserved_, reading.peak_reserved);
     const MemoryMark mark{.name = std::string{name}, .seconds = watch_.seconds(), .step = {}, .reading = reading};
-    tell([&] { events_.on_memory(job_.trial, mark); });
+    tell([&] { events_.on(job_.trial, mark); });
 }
 
 inline void RunningJob::conclude(AttemptOutcome& outcome) {
@@ -222,12 +222,12 @@ inline Failure current_failure() {
 }
 
 inline void InProcess::submit(const Job& job, ExecutorEvents& events) {
-    events.on_started(job.trial, 0);
+    events.on(job.trial, AttemptStarted{});
     RunningJob running{job, events, memory_};
     AttemptOutcome outcome = run_attempt([&] { return function_(running); }, [&] { return running.stopped(); });
     running.rethrow_listener_error();
     running.conclude(outcome);
-    events.on_end(job.trial, std::move(outcome));
+    events.on(job.trial, std::move(outcome));
 }
 
 }  // namespace hpo::tuner

@@ -62,10 +62,10 @@ private:
         Slot(InThreads& all, Job its_job) : owner{all}, job{std::move(its_job)} {}
 
         void run();
-        bool on_report(std::int64_t /*trial*/, const Report& told) override;
-        void on_started(std::int64_t /*trial*/, std::int64_t /*pid*/) override {}
-        void on_memory(std::int64_t /*trial*/, const MemoryMark& mark) override;
-        void on_end(std::int64_t /*trial*/, AttemptOutcome /*end*/) override {}
+        EventAnswer on(std::int64_t trial, AttemptEvent event) override;
+        /// Returns false if the trial should stop.
+        bool tell(const Report& told);
+        void tell(MemoryMark mark);
 
         InThreads& owner;
         const Job job;
@@ -113,7 +113,7 @@ inline void InThreads::submit(const Job& job, ExecutorEvents& events) {
         running_.pop_back();
         throw;
     }
-    events.on_started(job.trial, 0);
+    events.on(job.trial, AttemptStarted{});
 }
 
 inline void InThreads::wait(ExecutorEvents& events, double timeout_seconds) {
@@ -148,7 +148,13 @@ inline void InThreads::Slot::run() {
     owner.told_.notify_all();
 }
 
-inline bool InThreads::Slot::on_report(std::int64_t /*trial*/, const Report& told) {
+inline EventAnswer InThreads::Slot::on(std::int64_t /*trial*/, AttemptEvent event) {
+    if (const auto* const told = std::get_if<Report>(&event)) return {.goes_on = tell(*told)};
+    if (auto* const mark = std::get_if<MemoryMark>(&event)) tell(std::move(*mark));
+    return {};  // a job in a thread tells nothing else: its start and its end are known here
+}
+
+inline bool InThreads::Slot::tell(const Report& told) {
     std::unique_lock lock{owner.mutex_};
     report = told;
     owner.told_.notify_all();
@@ -159,9 +165,9 @@ inline bool InThreads::Slot::on_report(std::int64_t /*trial*/, const Report& tol
     return false;
 }
 
-inline void InThreads::Slot::on_memory(std::int64_t /*trial*/, const MemoryMark& mark) {
+inline void InThreads::Slot::tell(MemoryMark mark) {
     const std::lock_guard lock{owner.mutex_};
-    marks.push_back(mark);
+    marks.push_back(std::move(mark));
     owner.told_.notify_all();
 }
 
@@ -180,7 +186,7 @@ inline bool InThreads::deliver(ExecutorEvents& events) {
     }
     const std::int64_t trial = slot->job.trial;
     if (!has_ended) {
-        for (const MemoryMark& mark : marks) events.on_memory(trial, mark);
+        for (MemoryMark& mark : marks) events.on(trial, std::move(mark));
         if (report) answer(*slot, events, *report);
         return true;
     }
@@ -188,7 +194,7 @@ inline bool InThreads::deliver(ExecutorEvents& events) {
     AttemptOutcome outcome = std::move(*slot->outcome);
     outcome.memory = std::move(marks);
     running_.erase(slot);
-    events.on_end(trial, std::move(outcome));
+    events.on(trial, std::move(outcome));
     return true;
 }
 
@@ -204,7 +210,7 @@ inline void InThreads::answer(Slot& slot, ExecutorEvents& events, const Report& 
     };
     bool goes_on = false;
     try {
-        goes_on = events.on_report(slot.job.trial, report);
+        goes_on = events.on(slot.job.trial, report).goes_on;
     } catch (...) {
         tell(false, true);
         throw;

@@ -84,7 +84,7 @@ struct TuneOptions {
     /// Finished trials of other studies that ran the same program with the same options, the oldest first. The guard learns from the peaks
     /// of those that ran on a device of the same name, if it learns peaks.
     std::vector<Trial> same_program{};
-    /// Reads the distribution of a parameter that a running trial asks for (ExecutorEvents::on_suggest). Throws Error that names `place`.
+    /// Reads the distribution of a parameter that a running trial asks for (Question). Throws Error that names `place`.
     /// Set it if the trials ask for their parameters while they run. Before that, they have what earlier trials let expect
     /// (asking/expected_space.hpp), and the space is not used.
     std::function<Distribution(const std::string& place, const std::string& text)> read_distribution{};

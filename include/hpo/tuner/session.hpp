@@ -226,7 +226,7 @@ private:
         }
     }
 
-    void on_end(std::int64_t number, AttemptOutcome outcome) override {
+    void end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
         knows_more_ = true;
         const auto reserved = devices_.release(number);

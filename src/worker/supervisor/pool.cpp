@@ -55,7 +55,7 @@ void Pool::submit(const Job& job, ExecutorEvents& events) {
     } catch (const Error& error) {
         AttemptOutcome outcome;
         outcome.failure = Failure{.kind = FailureKind::lost_worker, .message = error.what()};
-        events.on_end(job.trial, std::move(outcome));
+        events.on(job.trial, std::move(outcome));
         return;
     }
     slot.environment = std::move(environment);
@@ -317,14 +317,14 @@ bool Pool::deliver(ExecutorEvents& events) {
             for (WorkerSlot& slot : slots_) slot.ended = slot.ended && slot.last_trial != worker_event.trial;
         }
         if (const auto* report = std::get_if<Report>(&worker_event.what)) judge(events, worker_event.trial, *report);
-        else if (const auto* asked = std::get_if<Asked>(&worker_event.what)) suggest(events, worker_event.trial, *asked);
-        else tell(events, worker_event);
+        else if (auto* question = std::get_if<Question>(&worker_event.what)) suggest(events, worker_event.trial, std::move(*question));
+        else events.on(worker_event.trial, std::move(worker_event.what));
     }
     return true;
 }
 
 void Pool::judge(ExecutorEvents& events, std::int64_t trial, const Report& report) {
-    const bool stop = !events.on_report(trial, report);
+    const bool stop = !events.on(trial, report).goes_on;
     for (WorkerSlot& slot : slots_) {
         if (!slot.running || slot.running->trial != trial || slot.running->stop_asked) continue;
         if (stop && !slot.running->prunes_itself) ask_to_stop(slot);
@@ -332,8 +332,8 @@ void Pool::judge(ExecutorEvents& events, std::int64_t trial, const Report& repor
     }
 }
 
-void Pool::suggest(ExecutorEvents& events, std::int64_t trial, const Asked& asked) {
-    const Suggestion suggestion = events.on_suggest(trial, asked.name, asked.distribution);
+void Pool::suggest(ExecutorEvents& events, std::int64_t trial, Question question) {
+    const Suggestion suggestion = events.on(trial, std::move(question)).suggestion;
     for (WorkerSlot& slot : slots_) {
         if (slot.running && slot.running->trial == trial && !slot.running->stop_asked) slot.worker->send(Suggested{suggestion});
     }

@@ -32,10 +32,11 @@ struct EvaluateOptions {
 /// What the measuring told.
 class Listener final : public ExecutorEvents {
 public:
-    void on_started(std::int64_t /*trial*/, std::int64_t /*worker_pid*/) override {}
-    bool on_report(std::int64_t /*trial*/, const Report& /*report*/) override { return true; }
-    void on_memory(std::int64_t /*trial*/, const MemoryMark& mark) override { marks.push_back(mark); }
-    void on_end(std::int64_t /*trial*/, AttemptOutcome ended) override { outcome = std::move(ended); }
+    EventAnswer on(std::int64_t /*trial*/, AttemptEvent event) override {
+        if (const auto* const mark = std::get_if<MemoryMark>(&event)) marks.push_back(*mark);
+        if (auto* const ended = std::get_if<AttemptOutcome>(&event)) outcome = std::move(*ended);
+        return {};
+    }
 
     std::vector<MemoryMark> marks;
     std::optional<AttemptOutcome> outcome;

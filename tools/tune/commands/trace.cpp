@@ -78,10 +78,10 @@ void require_nothing_to_record(const StudyArguments& arguments, const TraceOptio
 
 /// Keeps how the recorded training ended.
 struct TrainingEnd final : ExecutorEvents {
-    void on_started(std::int64_t, std::int64_t) override {}
-    bool on_report(std::int64_t, const hpo::Report&) override { return true; }
-    void on_memory(std::int64_t, const MemoryMark&) override {}
-    void on_end(std::int64_t, AttemptOutcome outcome) override { ended = std::move(outcome); }
+    EventAnswer on(std::int64_t /*trial*/, AttemptEvent event) override {
+        if (auto* const outcome = std::get_if<AttemptOutcome>(&event)) ended = std::move(*outcome);
+        return {};
+    }
     std::optional<AttemptOutcome> ended;
 };
 

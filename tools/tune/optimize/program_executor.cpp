@@ -15,7 +15,7 @@ using tools::Json;
 
 void ProgramExecutor::submit(const Job& job, ExecutorEvents& events) {
     running_.emplace(Running{.trial = job.trial});
-    events.on_started(job.trial, front_.pid());
+    events.on(job.trial, AttemptStarted{front_.pid()});
     front_.run_here(job.trial, {{"HPO_STUDY", job.study},
                                 {"HPO_TRIAL", std::to_string(job.trial)},
                                 {"HPO_ATTEMPT", std::to_string(job.attempt)},
@@ -60,10 +60,10 @@ std::optional<Json> ProgramExecutor::take(const hpo::command::ProgramLine& line,
     if (!line.values.empty()) now.values = line.values;
     now.pruned = now.pruned || line.pruned;
     if (!line.prune_reason.empty()) now.prune_reason = line.prune_reason;
-    if (line.report && !events.on_report(now.trial, *line.report)) now.should_stop = true;
+    if (line.report && !events.on(now.trial, *line.report).goes_on) now.should_stop = true;
     if (line.suggest) {
         if (interrupted_) return Json{{"error", "the study ends"}, {"stopped", true}};
-        const Suggestion suggestion = events.on_suggest(now.trial, line.suggest->name, line.suggest->distribution);
+        const Suggestion suggestion = events.on(now.trial, Question{line.suggest->name, line.suggest->distribution}).suggestion;
         if (suggestion.error.empty()) return Json{{"value", tools::to_json(suggestion.value)}};
         return Json{{"error", suggestion.error}};
     }
@@ -102,7 +102,7 @@ void ProgramExecutor::end_with(AttemptOutcome outcome, ExecutorEvents& events) {
     outcome.constraints = std::move(running_->constraints);
     const std::int64_t trial = running_->trial;
     running_.reset();
-    events.on_end(trial, std::move(outcome));
+    events.on(trial, std::move(outcome));
 }
 
 }  // namespace hpo::tune

@@ -195,21 +195,12 @@ public:
     explicit SeenEvents(ExecutorEvents& events) : events_{events} {}
     [[nodiscard]] bool any() const noexcept { return any_; }
 
-    void on_started(std::int64_t trial, std::int64_t worker_pid) override { see().on_started(trial, worker_pid); }
-    bool on_report(std::int64_t trial, const Report& report) override { return see().on_report(trial, report); }
-    Suggestion on_suggest(std::int64_t trial, const std::string& name, const std::string& distribution) override {
-        return see().on_suggest(trial, name, distribution);
+    EventAnswer on(std::int64_t trial, AttemptEvent event) override {
+        any_ = true;
+        return events_.on(trial, std::move(event));
     }
-    void on_memory(std::int64_t trial, const MemoryMark& mark) override { see().on_memory(trial, mark); }
-    void on_checkpoint(std::int64_t trial, std::int64_t step) override { see().on_checkpoint(trial, step); }
-    void on_end(std::int64_t trial, AttemptOutcome outcome) override { see().on_end(trial, std::move(outcome)); }
 
 private:
-    ExecutorEvents& see() {
-        any_ = true;
-        return events_;
-    }
-
     ExecutorEvents& events_;
     bool any_ = false;
 };

@@ -139,7 +139,7 @@ private:
     /// Passes on the events that came. Returns false if there were none.
     bool deliver(ExecutorEvents& events);
     void judge(ExecutorEvents& events, std::int64_t trial, const Report& report);
-    void suggest(ExecutorEvents& events, std::int64_t trial, const Asked& asked);
+    void suggest(ExecutorEvents& events, std::int64_t trial, Question question);
 
     /// An idle worker, or one of those that are kept for questions.
     std::shared_ptr<RemoteWorker> worker_for(const AskPeak& question);
