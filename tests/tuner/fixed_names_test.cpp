@@ -15,7 +15,7 @@ namespace {
 
 double nothing(tuner::RunningJob& /*job*/) { return 1; }
 
-const Space branches = [](SpaceTrial& trial) {
+const Space branching_space = [](SpaceTrial& trial) {
     if (trial.suggest_categorical("model", {"small", "large"}) == Value{"large"}) trial.suggest_int("layers", 1, 9);
 };
 
@@ -40,16 +40,16 @@ TEST_CASE("a fixed name that a space does not have is an error that names those 
 
 TEST_CASE("a fixed name of one branch is no error, and the result says whether a trial took it") {
     store::InMemory store;
-    CHECK(tune_fixed(branches, {{"model", Value{"large"}}, {"layers", Value{std::int64_t{2}}}}, store).unused_fixed.empty());
+    CHECK(tune_fixed(branching_space, {{"model", Value{"large"}}, {"layers", Value{std::int64_t{2}}}}, store).unused_fixed.empty());
     store::InMemory other;
-    const TuneResult result = tune_fixed(branches, {{"layer", Value{std::int64_t{2}}}}, other);
+    const TuneResult result = tune_fixed(branching_space, {{"layer", Value{std::int64_t{2}}}}, other);
     CHECK(result.trials.size() == 3);
     CHECK(result.unused_fixed == std::vector<std::string>{"layer"});
 }
 
 TEST_CASE("a fixed value that leaves one branch makes the names of the others an error") {
     store::InMemory store;
-    CHECK_THROWS_WITH(tune_fixed(branches, {{"model", Value{"small"}}, {"layers", Value{std::int64_t{2}}}}, store),
+    CHECK_THROWS_WITH(tune_fixed(branching_space, {{"model", Value{"small"}}, {"layers", Value{std::int64_t{2}}}}, store),
                       "TuneOptions::fixed: unknown parameter 'layers'; known: model");
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("a space is asked once ahead if it has the fixed names, and not at all
 
 TEST_CASE("a fixed value that the space refuses is told as before") {
     store::InMemory store;
-    CHECK_THROWS_WITH(tune_fixed(branches, {{"model", Value{"huge"}}, {"typo", Value{1.0}}}, store),
+    CHECK_THROWS_WITH(tune_fixed(branching_space, {{"model", Value{"huge"}}, {"typo", Value{1.0}}}, store),
                       "fixed parameter 'model': got huge; expected one of small, large");
 }
 

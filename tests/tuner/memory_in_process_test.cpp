@@ -56,7 +56,7 @@ struct Halves {
 };
 
 /// Counts what trials hold at once.
-class Held {
+class HeldMemory {
 public:
     void take(std::int64_t bytes) {
         const std::lock_guard lock{mutex_};
@@ -214,7 +214,7 @@ TEST_CASE("an attempt that exceeds what a guard let it reserve runs again with m
 
 TEST_CASE("with a guard, trials in threads hold no more at once than the capacity, or than the plan's cap if there is none") {
     const auto most_held = [](tuner::TrialMemory memory, std::optional<std::int64_t> cap_bytes) {
-        Held held;
+        HeldMemory held;
         tuner::InThreads threads{4,
                                  [&](tuner::RunningJob& job) {
                                      const std::int64_t bytes = size_of(job.params());
@@ -238,7 +238,7 @@ TEST_CASE("with a guard, trials in threads hold no more at once than the capacit
 
 TEST_CASE("the plan's cap bounds each trial, and the capacity all of them") {
     const Space eight = [](SpaceTrial& trial) { trial.suggest_categorical("mib", {std::int64_t{8}}); };
-    Held held;
+    HeldMemory held;
     std::atomic<bool> is_capped = true;
     tuner::InThreads threads{2,
                              [&](tuner::RunningJob& job) {
@@ -261,7 +261,7 @@ TEST_CASE("the plan's cap bounds each trial, and the capacity all of them") {
 TEST_CASE("as many trials run at once as fit by their estimates, and all slots if the guard estimates nothing") {
     const Space eight = [](SpaceTrial& trial) { trial.suggest_categorical("mib", {std::int64_t{8}}); };
     const auto most_held = [&](auto guard, int expected) {
-        Held held;
+        HeldMemory held;
         tuner::InThreads threads{4,
                                  [&](tuner::RunningJob& job) {
                                      held.take(size_of(job.params()));
@@ -371,7 +371,7 @@ TEST_CASE("memory marks of trials in threads come on the tuner's thread, before 
 
 TEST_CASE("an attempt that has settled at less than its estimate lets another one start beside it") {
     const Space twelve = [](SpaceTrial& trial) { trial.suggest_categorical("mib", {std::int64_t{12}}); };
-    Held held;
+    HeldMemory held;
     tuner::InThreads threads{2,
                              [&](tuner::RunningJob& job) {
                                  held.take(4 * mebi);
