@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -58,8 +57,9 @@ private:
         return found != waiting_.end() ? found : waiting_.insert(found, Waiting{.trial = trial});
     }
     [[nodiscard]] std::int64_t free_bytes() const {
-        return std::accumulate(held_.begin(), held_.end(), capacity_bytes_,
-                               [](std::int64_t left, const Held& each) { return left - each.bytes; });
+        std::int64_t free = capacity_bytes_;
+        for (const Held& each : held_) free -= each.bytes;
+        return free;
     }
 
     std::int64_t capacity_bytes_;
