@@ -112,3 +112,23 @@ TEST_CASE("a parameter that the space does not ask for is an option of the train
     CHECK(seen.at(1).get<int>("epochs") == 3);
     CHECK(seen[1].size() == 4);
 }
+
+TEST_CASE("a retry with a micro-batch below 1 ends the trial with the reason") {
+    struct ShrinksToNothing {
+        [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
+            Recovery answer = recovery_of(failed, Recovery::Action::retry, "smaller");
+            answer.plan.micro_batch = 0;
+            return answer;
+        }
+    };
+    int runs = 0;
+    const auto job = [&](tuner::RunningJob&) -> double {
+        ++runs;
+        throw std::runtime_error{"fails"};
+    };
+    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, ShrinksToNothing{}};
+    const TuneResult result = tuner.optimize(store::InMemory{}, "s", x_and_k, job, {.trials = 1});
+    CHECK(runs == 1);
+    CHECK(result.trials.at(0).state == TrialState::fail);
+    CHECK(result.trials[0].attempts.at(0).decision == "recovery policy: micro_batch: got 0; expected 1 or more");
+}

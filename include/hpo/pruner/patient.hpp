@@ -13,18 +13,20 @@
 
 namespace hpo::pruner {
 
-/// Early stopping: prunes a trial that has not improved for `patience` reports. It looks at the trial alone. Decides as Optuna's
-/// PatientPruner without a pruner inside: NaN is left out, and nothing is pruned while there is no other value before or since.
+/// Early stopping: prunes a trial whose latest `patience` + 1 reports are all worse than its best before them. It looks at the trial alone.
+/// Decides as Optuna's PatientPruner without a pruner inside: NaN is left out, and nothing is pruned while there is no other value before
+/// or since.
 class Patient {
 public:
     static constexpr std::string_view name = "patient";
-    static constexpr std::string_view summary = "prunes a trial that has not improved for some reports (early stopping)";
+    static constexpr std::string_view summary =
+        "prunes a trial whose latest reports are all worse than its best before them (early stopping)";
     struct Config {
         std::int64_t patience = 10;
         double min_delta = 0;
     };
     static constexpr void fields(auto field) {
-        field("patience", &Config::patience, "reports without an improvement that are borne");
+        field("patience", &Config::patience, "reports in a row that may be worse than the best before them");
         field("min_delta", &Config::min_delta, "by how much the values since then must be worse than the best before");
     }
 

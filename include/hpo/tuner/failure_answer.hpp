@@ -67,6 +67,15 @@ inline void complete_params(Recovery& recovery, const FailedAttempt& failed) {
     }
 }
 
+/// A retry under a plan that no trainer can run ends the trial instead.
+inline void require_possible_plan(Recovery& recovery, const FailedAttempt& failed) {
+    const auto micro = recovery.plan.micro_batch;
+    if (recovery.action != Recovery::Action::retry || !micro || *micro >= 1) return;
+    const std::string error = bad_value("recovery policy: micro_batch", std::to_string(*micro), "1 or more").what();
+    recovery = recovery_of(failed, Recovery::Action::fail, error);
+    recovery.rule_error = error;
+}
+
 /// Asks the policy, unless the configuration is not to blame: a checkpoint that cannot be read, or a reservation that was too small.
 /// `reserved` are the bytes of the device that were reserved for the attempt, or nullopt if it had no reservation.
 template <RecoveryPolicy R>
@@ -78,6 +87,7 @@ template <RecoveryPolicy R>
     if (more) answer.least_bytes = larger_reservation(failed.attempt, *reserved);
     answer.recovery = answer.anew ? begin_anew(failed.attempt) : more ? ask_for_more(failed.attempt, *reserved) : policy.recover(failed);
     complete_params(answer.recovery, failed);
+    require_possible_plan(answer.recovery, failed);
     bound_retry(answer.recovery, failed.attempt, options);
     return answer;
 }
