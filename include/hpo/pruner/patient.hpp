@@ -41,7 +41,8 @@ public:
         const auto count = static_cast<std::int64_t>(reports.size());
         const std::int64_t before = count - 1 - config_.patience;
         if (before < 1) return {};
-        double best_before = std::numeric_limits<double>::quiet_NaN(), best_since = best_before;
+        double best_before = std::numeric_limits<double>::quiet_NaN();
+        double best_since = best_before;
         std::int64_t index = 0;
         for (const auto& [step, value] : reports) {
             double& best = index++ < before ? best_before : best_since;
