@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hpo/base/bracketed_list.hpp"
+#include "hpo/base/bytes.hpp"
 #include "hpo/base/plain_text.hpp"
 #include "hpo/core/plan.hpp"
 #include "script/plan_member.hpp"
@@ -90,7 +91,7 @@ Objective objective(lua_State* L, int index, const std::string& what) {
         metric_place = LuaState::of(L).place(L);
     }
     const AtMember at{L, "direction"};
-    const auto direction = word ? direction_of(*word) : std::nullopt;
+    const auto direction = word ? enum_of<Direction>(*word) : std::nullopt;
     if (!direction)
         raise(L, place + ": got " + (word ? "direction '" + clipped(*word) + "'" : "no direction") + "; expected minimize or maximize");
     return {*metric, *direction, std::move(metric_place)};

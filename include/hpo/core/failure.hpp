@@ -40,12 +40,6 @@ struct EnumNames<FailureKind> {
 };
 
 [[nodiscard]] constexpr std::string_view to_text(FailureKind kind) { return failure_kind_names[static_cast<std::size_t>(kind)]; }
-[[nodiscard]] constexpr std::optional<FailureKind> failure_kind(std::string_view text) {
-    for (std::size_t i = 0; i < failure_kind_names.size(); ++i) {
-        if (failure_kind_names[i] == text) return static_cast<FailureKind>(i);
-    }
-    return std::nullopt;
-}
 
 /// Why memory ran out.
 enum class OomCause {
@@ -66,12 +60,6 @@ struct EnumNames<OomCause> {
     static constexpr auto& names = oom_cause_names;
 };
 [[nodiscard]] constexpr std::string_view to_text(OomCause cause) { return oom_cause_names[static_cast<std::size_t>(cause)]; }
-[[nodiscard]] constexpr std::optional<OomCause> oom_cause(std::string_view text) {
-    for (std::size_t i = 0; i < oom_cause_names.size(); ++i) {
-        if (oom_cause_names[i] == text) return static_cast<OomCause>(i);
-    }
-    return std::nullopt;
-}
 
 /// A failure as a value: what went wrong in a trial, in the field's terms. Above the worker, a trial never causes an exception.
 struct Failure {

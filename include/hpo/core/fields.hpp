@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,16 @@ namespace hpo {
 /// Specialised beside each enumeration that a record holds: `static constexpr auto& names`, in the order of its values.
 template <class Enum>
 struct EnumNames;
+
+/// The value of this name. Returns nullopt for any other text.
+template <class Enum>
+[[nodiscard]] constexpr std::optional<Enum> enum_of(std::string_view name) {
+    const auto& names = EnumNames<Enum>::names;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i] == name) return static_cast<Enum>(i);
+    }
+    return std::nullopt;
+}
 
 /// What the number of a member counts.
 enum class Unit { none, bytes, seconds };

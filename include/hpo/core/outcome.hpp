@@ -56,12 +56,6 @@ struct EnumNames<OutcomeKind> {
 };
 
 [[nodiscard]] constexpr std::string_view to_text(OutcomeKind kind) { return outcome_kind_names[static_cast<std::size_t>(kind)]; }
-[[nodiscard]] constexpr std::optional<OutcomeKind> outcome_kind(std::string_view text) {
-    for (std::size_t i = 0; i < outcome_kind_names.size(); ++i) {
-        if (outcome_kind_names[i] == text) return static_cast<OutcomeKind>(i);
-    }
-    return std::nullopt;
-}
 
 /// How one attempt ended. A value, never an exception.
 struct AttemptOutcome {

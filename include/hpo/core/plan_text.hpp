@@ -51,8 +51,7 @@ template <class T>
 [[nodiscard]] std::optional<T> plan_value(const PlanField<T>& field, std::string_view text, std::string& expected) {
     if constexpr (std::is_enum_v<T>) {
         expected = "one of " + join_names(std::vector<std::string>(precision_names.begin(), precision_names.end()));
-        const auto* const found = std::find(precision_names.begin(), precision_names.end(), text);
-        return found == precision_names.end() ? std::nullopt : std::optional{static_cast<T>(found - precision_names.begin())};
+        return enum_of<T>(text);
     } else if constexpr (std::same_as<T, std::optional<std::int64_t>>) {
         const bool bytes = field.unit == PlanUnit::bytes;
         expected = bytes ? "a size of at least " + format_bytes(field.least()) + ", such as 600MiB" : "a whole number of at least 1";

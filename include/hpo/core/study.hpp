@@ -25,11 +25,6 @@ struct EnumNames<Direction> {
 };
 
 [[nodiscard]] constexpr std::string_view to_text(Direction direction) { return direction_names[static_cast<std::size_t>(direction)]; }
-[[nodiscard]] constexpr std::optional<Direction> direction_of(std::string_view text) {
-    if (text == direction_names[0]) return Direction::minimize;
-    if (text == direction_names[1]) return Direction::maximize;
-    return std::nullopt;
-}
 
 /// True if `a` is strictly better than `b`. NaN is never better.
 [[nodiscard]] inline bool better(Direction direction, double a, double b) {

@@ -117,10 +117,9 @@ void decode(const Json& json, const std::string& place, T& value) {
         if (!json.is_string()) detail::refuse(json, place, "a text");
         value = json.get<std::string>();
     } else if constexpr (std::is_enum_v<T>) {
+        const auto named = json.is_string() ? enum_of<T>(json.get_ref<const std::string&>()) : std::nullopt;
+        if (named) return static_cast<void>(value = *named);
         const auto& names = EnumNames<T>::names;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            if (json == names[i]) return static_cast<void>(value = static_cast<T>(i));
-        }
         detail::refuse(json, place, "one of " + join_names(std::vector<std::string>(names.begin(), names.end())));
     } else if constexpr (std::is_same_v<T, Value>) {
         detail::decode_variant(json, place, value);

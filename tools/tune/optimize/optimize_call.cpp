@@ -81,7 +81,7 @@ OptimizeCall optimize_call(const Json& message) {
     const Json& directions = member(message, "directions");
     if (!directions.is_null() && !directions.is_array()) refuse("directions", directions, "a list of minimize and maximize");
     for (const Json& each : directions) {
-        const auto direction = each.is_string() ? direction_of(each.get_ref<const std::string&>()) : std::nullopt;
+        const auto direction = each.is_string() ? enum_of<Direction>(each.get_ref<const std::string&>()) : std::nullopt;
         if (!direction) refuse("directions", directions, "a list of minimize and maximize");
         call.directions.push_back(*direction);
     }

@@ -363,7 +363,7 @@ StudyArguments objective_study(StudyArguments arguments, const NamedObjective& o
     std::vector<Direction> directions;
     std::istringstream list{objective.directions + ","};
     for (std::string each; std::getline(list, each, ',');) {
-        const auto direction = direction_of(each);
+        const auto direction = enum_of<Direction>(each);
         if (!direction) throw bad_value("--direction", "'" + each + "'", "minimize or maximize, for several values with commas");
         directions.push_back(*direction);
     }

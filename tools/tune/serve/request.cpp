@@ -170,7 +170,7 @@ std::vector<Direction> Request::directions() const {
     const store::Json& list = json_["directions"];
     if (!list.is_array() || list.empty()) throw bad_value(place("directions"), shown(list), expected);
     for (const store::Json& word : list) {
-        const auto direction = word.is_string() ? direction_of(word.get_ref<const std::string&>()) : std::nullopt;
+        const auto direction = word.is_string() ? enum_of<Direction>(word.get_ref<const std::string&>()) : std::nullopt;
         if (!direction) throw bad_value(place("directions"), shown(word), expected);
         all.push_back(*direction);
     }
