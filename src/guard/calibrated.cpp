@@ -20,7 +20,7 @@ Calibrated::Calibrated(Config config)
       carries_{config.carry},
       ventures_{config.venture} {
     if (!(config.risk >= 1e-6 && config.risk <= 0.5)) throw bad_value("risk", display_text(config.risk), "0.000001 to 0.5");
-    if (config.memory < 2) throw bad_value("memory", std::to_string(config.memory), "2 or more");
+    require_at_least("memory", config.memory, 2);
 }
 
 Estimate Calibrated::estimate(const MemoryQuery& query) const {

@@ -40,6 +40,11 @@ concept Configurable = std::default_initializable<typename P::Config> && std::co
 /// The Config of policies without options.
 struct NoConfig {};
 
+/// Throws bad_value for an option below its least value.
+inline void require_at_least(std::string_view option, std::int64_t value, std::int64_t least) {
+    if (value < least) throw bad_value(option, std::to_string(value), std::to_string(least) + " or more");
+}
+
 template <class T>
 struct field_traits;
 

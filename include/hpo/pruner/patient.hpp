@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -32,7 +31,7 @@ public:
 
     Patient() : Patient{Config{}} {}
     explicit Patient(Config config) : config_{config} {
-        if (config.patience < 0) throw bad_value("patience", std::to_string(config.patience), "0 or more");
+        require_at_least("patience", config.patience, 0);
         if (!(config.min_delta >= 0)) throw bad_value("min_delta", display_text(config.min_delta), "0 or more");
     }
 

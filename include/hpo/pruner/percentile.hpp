@@ -99,13 +99,10 @@ inline Percentile::Percentile(Config config) : config_{config} {
     if (!(config.percentile >= 0 && config.percentile <= 100)) {
         throw bad_value("percentile", display_text(config.percentile), "0 to 100");
     }
-    const auto at_least = [](std::string_view option, std::int64_t value, std::int64_t least) {
-        if (value < least) throw bad_value(option, std::to_string(value), std::to_string(least) + " or more");
-    };
-    at_least("startup_trials", config.startup_trials, 0);
-    at_least("warmup_steps", config.warmup_steps, 0);
-    at_least("interval_steps", config.interval_steps, 1);
-    at_least("min_trials", config.min_trials, 1);
+    require_at_least("startup_trials", config.startup_trials, 0);
+    require_at_least("warmup_steps", config.warmup_steps, 0);
+    require_at_least("interval_steps", config.interval_steps, 1);
+    require_at_least("min_trials", config.min_trials, 1);
 }
 
 inline void Percentile::follow(const PruneQuery& query) {

@@ -36,8 +36,8 @@ public:
     explicit Threshold(Config config) : config_{config} {
         if (config.lower && config.upper && !(*config.lower <= *config.upper))
             throw bad_value("lower", display_text(*config.lower), "at most the upper bound, " + display_text(*config.upper));
-        if (config.warmup_steps < 0) throw bad_value("warmup_steps", std::to_string(config.warmup_steps), "0 or more");
-        if (config.interval_steps < 1) throw bad_value("interval_steps", std::to_string(config.interval_steps), "1 or more");
+        require_at_least("warmup_steps", config.warmup_steps, 0);
+        require_at_least("interval_steps", config.interval_steps, 1);
     }
 
     [[nodiscard]] Verdict judge(const PruneQuery& query) const {

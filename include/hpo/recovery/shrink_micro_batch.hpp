@@ -66,9 +66,9 @@ static_assert(RecoveryPolicy<ShrinkMicroBatch> && Configurable<ShrinkMicroBatch>
 
 inline ShrinkMicroBatch::ShrinkMicroBatch(Config config) : config_{config} {
     if (config.min_micro_batch < 1) throw bad_value("min_micro_batch", std::to_string(config.min_micro_batch), "at least 1");
-    if (config.crash_retries < 0) throw bad_value("crash_retries", std::to_string(config.crash_retries), "0 or more");
-    if (config.outage_seconds < 0) throw bad_value("outage_seconds", std::to_string(config.outage_seconds), "0 or more");
-    if (config.max_retries < 0) throw bad_value("max_retries", std::to_string(config.max_retries), "0 or more");
+    require_at_least("crash_retries", config.crash_retries, 0);
+    require_at_least("outage_seconds", config.outage_seconds, 0);
+    require_at_least("max_retries", config.max_retries, 0);
 }
 
 inline Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const {

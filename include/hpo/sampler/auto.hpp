@@ -51,9 +51,7 @@ public:
     }
 
     Auto() : Auto{Config{}} {}
-    explicit Auto(Config config) : config_{config}, gp_{{.repeat = false}} {
-        if (config.gp_trials < 0) throw bad_value("gp_trials", std::to_string(config.gp_trials), "0 or more");
-    }
+    explicit Auto(Config config) : config_{config}, gp_{{.repeat = false}} { require_at_least("gp_trials", config.gp_trials, 0); }
 
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
         ParamSet drawn = with_leader(trial, [&](auto& sampler) { return sampler.suggest_joint(trial, rng); });

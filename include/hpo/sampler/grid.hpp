@@ -34,7 +34,7 @@ public:
         : tried_{[points = config.points](const Distribution& distribution) {
               return candidate_values(distribution, static_cast<std::size_t>(points));
           }} {
-        if (config.points < 2) throw bad_value("points", std::to_string(config.points), "2 or more");
+        require_at_least("points", config.points, 2);
     }
 
     [[nodiscard]] double suggest(const Ask& ask) { return tried_.draw(ask); }

@@ -109,8 +109,8 @@ static_assert(JointSampler<Tpe> && Configurable<Tpe>);
 inline Tpe::Tpe(Config config)
     : config_{config},
       observations_{config.gamma, config.prior_weight, static_cast<std::size_t>(std::max<std::int64_t>(0, config.kernels))} {
-    if (config.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config.startup_trials), "0 or more");
-    if (config.ei_candidates < 1) throw bad_value("ei_candidates", std::to_string(config.ei_candidates), "1 or more");
+    require_at_least("startup_trials", config.startup_trials, 0);
+    require_at_least("ei_candidates", config.ei_candidates, 1);
     if (config.kernels < 0 || config.kernels == 1) throw bad_value("kernels", std::to_string(config.kernels), "0, or 2 or more");
     if (config.multivariate != "auto" && config.multivariate != "true" && config.multivariate != "false")
         throw bad_value("multivariate", config.multivariate, "auto, true or false");
