@@ -5,32 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "pruner/decisions.hpp"
 #include "support/catch.hpp"
 
 using hpo::Direction;
 using hpo::pruner::Patient;
 
-namespace {
-
-std::string patient_decisions(const Patient& pruner, const std::vector<double>& values, Direction direction) {
-    hpo::Trial trial;
-    std::string decisions;
-    for (const double value : values) {
-        const auto step = static_cast<std::int64_t>(decisions.size());
-        trial.intermediate[step] = value;
-        decisions += pruner.judge({trial, step, direction, hpo::History{}}).prunes() ? '1' : '0';
-    }
-    return decisions;
-}
-
-}  // namespace
-
 TEST_CASE("patient decides as Optuna's PatientPruner without a pruner inside") {
     // Recorded once with optuna 5.0.0.
-    const double none = std::nan(""), infinity = HUGE_VAL;
-    const std::vector<std::vector<double>> sequences{{5, 4, 3, 3, 3, 3, 2, 2.05, 2.1, 2.2}, {none, none, 3, 4, 5, 6},
-                                                     {3, none, none, none, 4, 4, none},     {1, 1, 1, 1},
-                                                     {5, 4.95, 4.9, 4.85, 4.8, 4.75},       {infinity, 3, infinity, infinity, 4}};
+    const auto sequences = hpo::tests::recorded_reports();
     struct Case {
         Patient::Config config;
         Direction direction;
@@ -50,7 +33,7 @@ TEST_CASE("patient decides as Optuna's PatientPruner without a pruner inside") {
     for (const Case& expected : cases) {
         CAPTURE(expected.config.patience, expected.config.min_delta, to_text(expected.direction));
         for (std::size_t i = 0; i < sequences.size(); ++i)
-            CHECK(patient_decisions(Patient{expected.config}, sequences[i], expected.direction) == expected.decisions[i]);
+            CHECK(hpo::tests::decisions_of(Patient{expected.config}, sequences[i], expected.direction) == expected.decisions[i]);
     }
 }
 

@@ -5,31 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "pruner/decisions.hpp"
 #include "support/catch.hpp"
 
 using hpo::pruner::Threshold;
 
-namespace {
-
-std::string threshold_decisions(const Threshold& pruner, const std::vector<double>& values) {
-    hpo::Trial trial;
-    std::string decisions;
-    for (const double value : values) {
-        const auto step = static_cast<std::int64_t>(decisions.size());
-        trial.intermediate[step] = value;
-        decisions += pruner.judge({trial, step, hpo::Direction::minimize, hpo::History{}}).prunes() ? '1' : '0';
-    }
-    return decisions;
-}
-
-}  // namespace
-
 TEST_CASE("threshold decides as Optuna's ThresholdPruner") {
     // Recorded once with optuna 5.0.0.
-    const double none = std::nan(""), infinity = HUGE_VAL;
-    const std::vector<std::vector<double>> sequences{{5, 4, 3, 3, 3, 3, 2, 2.05, 2.1, 2.2}, {none, none, 3, 4, 5, 6},
-                                                     {3, none, none, none, 4, 4, none},     {1, 1, 1, 1},
-                                                     {5, 4.95, 4.9, 4.85, 4.8, 4.75},       {infinity, 3, infinity, infinity, 4}};
+    const auto sequences = hpo::tests::recorded_reports();
     struct Case {
         Threshold::Config config;
         std::vector<std::string> decisions;
@@ -42,12 +25,12 @@ TEST_CASE("threshold decides as Optuna's ThresholdPruner") {
     };
     for (const Case& expected : cases) {
         for (std::size_t i = 0; i < sequences.size(); ++i)
-            CHECK(threshold_decisions(Threshold{expected.config}, sequences[i]) == expected.decisions[i]);
+            CHECK(hpo::tests::decisions_of(Threshold{expected.config}, sequences[i]) == expected.decisions[i]);
     }
 }
 
 TEST_CASE("without a bound, threshold prunes NaN alone") {
-    CHECK(threshold_decisions(Threshold{}, {-HUGE_VAL, 0, std::nan(""), HUGE_VAL}) == "0010");
+    CHECK(hpo::tests::decisions_of(Threshold{}, {-HUGE_VAL, 0, std::nan(""), HUGE_VAL}) == "0010");
 }
 
 TEST_CASE("bounds of threshold that leave nothing are refused") {
