@@ -44,13 +44,10 @@ public:
 
     SuccessiveHalving() : SuccessiveHalving{Config{}} {}
     explicit SuccessiveHalving(Config config) : config_{config} {
-        const auto at_least = [](std::string_view option, std::int64_t value, std::int64_t least) {
-            if (value < least) throw bad_value(option, std::to_string(value), std::to_string(least) + " or more");
-        };
-        if (config.min_resource) at_least("min_resource", *config.min_resource, 1);
-        at_least("reduction_factor", config.reduction_factor, 2);
-        at_least("min_early_stopping_rate", config.min_early_stopping_rate, 0);
-        at_least("bootstrap_count", config.bootstrap_count, 0);
+        if (config.min_resource) require_at_least("min_resource", *config.min_resource, 1);
+        require_at_least("reduction_factor", config.reduction_factor, 2);
+        require_at_least("min_early_stopping_rate", config.min_early_stopping_rate, 0);
+        require_at_least("bootstrap_count", config.bootstrap_count, 0);
         if (config.bootstrap_count > 0 && !config.min_resource)
             throw bad_value("bootstrap_count", std::to_string(config.bootstrap_count),
                             "min_resource beside it, because it is estimated from trials that went on");
@@ -118,29 +115,32 @@ private:
         const History& history = query.history;
         if (!cursor_.goes_on(history)) {
             cursor_.restart(history);
-            ended_.clear();
             longest_.reset();
-            taken_in_ = 0;
+            resource_.reset();
             rungs_.clear();
         }
-        const auto ended = [&](std::size_t place) {
+        std::vector<const Trial*> ended;
+        const auto see = [&](std::size_t place) {
             const Trial& trial = history.trials[place];
-            if (trial.intermediate.empty()) return;
-            ended_.push_back(place);
+            ended.push_back(&trial);
+            if (trial.state != TrialState::complete || trial.intermediate.empty()) return;
             const std::int64_t last = std::prev(trial.intermediate.end())->first;
-            if (trial.state == TrialState::complete && (!longest_ || last > *longest_)) longest_ = last;
+            longest_ = std::max(longest_.value_or(last), last);
         };
-        cursor_.advance(history, query.trial.number, ended, [](std::size_t) {});
+        cursor_.advance(history, query.trial.number, see, [](std::size_t) {});
         const std::optional<std::int64_t> resource = config_.min_resource ? config_.min_resource
                                                      : longest_           ? std::optional{std::max<std::int64_t>(1, *longest_ / 100)}
                                                                           : std::nullopt;
-        if (resource != resource_) {
+        if (resource != resource_) {  // all rungs are elsewhere
             resource_ = resource;
-            taken_in_ = 0;
             rungs_.clear();
+            ended.clear();
+            for (const Trial& trial : history.trials) {
+                if (is_finished(trial.state) && trial.number != query.trial.number) ended.push_back(&trial);
+            }
         }
         if (!resource_) return;
-        for (; taken_in_ < ended_.size(); ++taken_in_) take_in(history.trials[ended_[taken_in_]]);
+        for (const Trial* const trial : ended) take_in(*trial);
     }
     [[nodiscard]] Rivals rivals_of(const PruneQuery& query, std::size_t rung, double value) const {
         Rivals rivals;
@@ -164,8 +164,6 @@ private:
 
     Config config_;
     HistoryCursor cursor_;
-    std::vector<std::size_t> ended_;          ///< places of trials that reported
-    std::size_t taken_in_ = 0;                ///< how many of them are in rungs_
     std::optional<std::int64_t> longest_;     ///< the last step of the longest complete trial
     std::optional<std::int64_t> resource_;    ///< nullopt: not known yet
     std::vector<std::vector<double>> rungs_;  ///< the values at each rung, ascending
