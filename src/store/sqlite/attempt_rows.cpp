@@ -69,13 +69,9 @@ void write_failure(Connection& connection, std::int64_t trial_id, int attempt, c
 }
 
 void write_mark(Connection& connection, std::int64_t trial_id, int attempt, const MemoryMark& mark) {
-    static const std::string sql = [] {
-        std::string insert = memory_table().insert();
-        const std::string values = insert.substr(insert.find(" VALUES (") + 9);
-        return insert.substr(0, insert.find(" VALUES (")) + " SELECT " + values.substr(0, values.size() - 1) +
-               " WHERE NOT EXISTS (SELECT 1 FROM hpo_memory WHERE trial_id = ?1 AND attempt = ?2 AND name = ?3 AND seconds IS ?4 AND step "
-               "IS ?5)";
-    }();
+    static const std::string sql = "INSERT INTO hpo_memory (" + memory_table().names() + ") SELECT " + memory_table().places() +
+                                   " WHERE NOT EXISTS (SELECT 1 FROM hpo_memory WHERE trial_id = ?1 AND attempt = ?2 AND name = ?3 AND "
+                                   "seconds IS ?4 AND step IS ?5)";
     connection.run_bound(sql.c_str(), [&](StatementBinder& bind) {
         bind(trial_id);
         bind(attempt);

@@ -51,17 +51,6 @@ std::string tables_sql() {
            table(rejections_table(), "rejection_id INTEGER NOT NULL PRIMARY KEY, ", "") + hpo_other_tables;
 }
 
-/// Columns that came with a later version than their table.
-std::vector<HpoLayout::Column> added_columns() {
-    std::vector<HpoLayout::Column> added;
-    for (const RecordTable* const table : record_tables()) {
-        for (const RecordColumn& column : table->columns) {
-            if (!column.since.empty()) added.push_back({table->name, column.name});
-        }
-    }
-    return added;
-}
-
 }  // namespace
 
 const HpoLayout& known_layout() {
@@ -89,8 +78,13 @@ std::optional<std::string> missing_part(const HpoLayout& layout) {
 }
 
 std::vector<HpoLayout::Column> absent_columns(const HpoLayout& layout) {
-    std::vector<HpoLayout::Column> absent = added_columns();
-    std::erase_if(absent, [&](const HpoLayout::Column& column) { return layout.has(column); });
+    std::vector<HpoLayout::Column> absent;
+    for (const RecordTable* const table : record_tables()) {
+        for (const RecordColumn& column : table->columns) {
+            const HpoLayout::Column later{table->name, column.name};
+            if (!column.since.empty() && !layout.has(later)) absent.push_back(later);
+        }
+    }
     return absent;
 }
 
@@ -104,11 +98,10 @@ void complete_layout(Connection& connection) {
         connection.script(tables_sql().c_str());
         return;
     }
-    for (const HpoLayout::Column& column : absent_columns(found)) {
-        for (const RecordTable* const table : record_tables()) {
-            const auto added = std::ranges::find(table->columns, column.name, &RecordColumn::name);
-            if (table->name != column.table || added == table->columns.end()) continue;
-            connection.script(("ALTER TABLE " + column.table + " ADD COLUMN " + column.name + " " + std::string{added->type}).c_str());
+    for (const RecordTable* const table : record_tables()) {
+        for (const RecordColumn& column : table->columns) {
+            if (column.since.empty() || found.has({table->name, column.name})) continue;
+            connection.script(("ALTER TABLE " + table->name + " ADD COLUMN " + column.name + " " + std::string{column.type}).c_str());
         }
     }
     bool lacked_trigger = false;

@@ -7,15 +7,6 @@
 #include "hpo/base/error.hpp"
 
 namespace hpo::store {
-namespace {
-
-std::vector<std::string> all_columns(const RecordTable& table) {
-    std::vector<std::string> names = table.keys;
-    for (const RecordColumn& column : table.columns) names.push_back(column.name);
-    return names;
-}
-
-}  // namespace
 
 std::string RecordTable::definition() const {
     std::string text;
@@ -25,12 +16,19 @@ std::string RecordTable::definition() const {
     return text;
 }
 
-std::string RecordTable::insert() const {
-    std::vector<std::string> names = all_columns(*this);
-    const std::string list = join_names(names);
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = "?" + std::to_string(i + 1);
-    return "INSERT INTO " + name + " (" + list + ") VALUES (" + join_names(names) + ")";
+std::string RecordTable::names() const {
+    std::vector<std::string> all = keys;
+    for (const RecordColumn& column : columns) all.push_back(column.name);
+    return join_names(all);
 }
+
+std::string RecordTable::places() const {
+    std::vector<std::string> all;
+    for (std::size_t i = 1; i <= keys.size() + columns.size(); ++i) all.push_back("?" + std::to_string(i));
+    return join_names(all);
+}
+
+std::string RecordTable::insert() const { return "INSERT INTO " + name + " (" + names() + ") VALUES (" + places() + ")"; }
 
 std::string RecordTable::updates() const {
     std::string text;

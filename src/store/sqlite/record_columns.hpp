@@ -34,34 +34,25 @@ inline constexpr bool has_own_rows =
     std::is_same_v<T, HeapOptional<Failure>> || std::is_same_v<T, std::vector<MemoryMark>> || std::is_same_v<T, StepValues>;
 
 template <class T>
-struct NestedRecord {
-    static constexpr bool is_one = Described<T>;
+struct WithoutOptional {
     using Type = T;
 };
 template <class T>
-struct NestedRecord<std::optional<T>> {
-    static constexpr bool is_one = Described<T>;
-    using Type = T;
-};
-
-template <class T>
-struct Inside {
+struct WithoutOptional<std::optional<T>> {
     using Type = T;
 };
 template <class T>
-struct Inside<std::optional<T>> {
+struct WithoutOptional<HeapOptional<T>> {
     using Type = T;
 };
+/// What a member holds, if it holds something.
 template <class T>
-struct Inside<HeapOptional<T>> {
-    using Type = T;
-};
+using Inside = typename WithoutOptional<T>::Type;
 
 template <class T>
 constexpr std::string_view type_of_column() {
-    using Held = typename Inside<T>::Type;
-    if constexpr (std::is_integral_v<Held>) return "INTEGER";
-    else if constexpr (std::is_floating_point_v<Held>) return "REAL";
+    if constexpr (std::is_integral_v<Inside<T>>) return "INTEGER";
+    else if constexpr (std::is_floating_point_v<Inside<T>>) return "REAL";
     else return "TEXT";
 }
 
@@ -84,10 +75,9 @@ template <Described R>
 [[nodiscard]] std::vector<RecordColumn> columns_of() {
     std::vector<RecordColumn> columns;
     each_field<R>([&]<class T>(const Field<R, T>& field) {
-        using Nested = detail::NestedRecord<T>;
         if constexpr (detail::has_own_rows<T>) {
-        } else if constexpr (Nested::is_one) {
-            for (RecordColumn& column : columns_of<typename Nested::Type>()) {
+        } else if constexpr (Described<detail::Inside<T>>) {
+            for (RecordColumn& column : columns_of<detail::Inside<T>>()) {
                 column.is_always_known = false;
                 columns.push_back(std::move(column));
             }
@@ -107,6 +97,10 @@ struct RecordTable {
 
     /// "key INTEGER NOT NULL, column TEXT NOT NULL, ...": what stands in CREATE TABLE.
     [[nodiscard]] std::string definition() const;
+    /// "key, column, ..."
+    [[nodiscard]] std::string names() const;
+    /// "?1, ?2, ...", for each of the names.
+    [[nodiscard]] std::string places() const;
     /// "INSERT INTO table (key, column, ...) VALUES (?1, ?2, ...)"
     [[nodiscard]] std::string insert() const;
     /// What follows ON CONFLICT: each column as it would have been inserted.
@@ -128,13 +122,12 @@ struct RecordTable {
 template <Described R>
 void bind_columns(const R* record, StatementBinder& bind) {
     each_field<R>([&]<class T>(const Field<R, T>& field) {
-        using Nested = detail::NestedRecord<T>;
         if constexpr (detail::has_own_rows<T>) {
-        } else if constexpr (std::is_same_v<T, typename Nested::Type> && Nested::is_one) {
+        } else if constexpr (Described<T>) {
             bind_columns<T>(record ? &(record->*field.member) : nullptr, bind);
-        } else if constexpr (Nested::is_one) {
+        } else if constexpr (Described<detail::Inside<T>>) {
             const bool is_there = record && record->*field.member;
-            bind_columns<typename Nested::Type>(is_there ? &*(record->*field.member) : nullptr, bind);
+            bind_columns<detail::Inside<T>>(is_there ? &*(record->*field.member) : nullptr, bind);
         } else if (!record) {
             bind(std::nullopt);
         } else {
@@ -148,7 +141,7 @@ void bind_columns(const R* record, StatementBinder& bind) {
                 bind(maybe_time_text(value));
             } else if constexpr (std::is_enum_v<T>) {
                 bind(to_text(value));
-            } else if constexpr (std::is_enum_v<typename detail::Inside<T>::Type>) {
+            } else if constexpr (std::is_enum_v<detail::Inside<T>>) {
                 if (value) bind(to_text(*value));
                 else bind(std::nullopt);
             } else if constexpr (std::is_same_v<T, ParamSet>) {
@@ -184,13 +177,12 @@ private:
     template <Described R>
     void read_members(R& record, bool is_outermost) {
         each_field<R>([&]<class T>(const Field<R, T>& field) {
-            using Nested = detail::NestedRecord<T>;
             T& member = record.*field.member;
             if constexpr (detail::has_own_rows<T>) {
-            } else if constexpr (std::is_same_v<T, typename Nested::Type> && Nested::is_one) {
+            } else if constexpr (Described<T>) {
                 read_members(member, false);
-            } else if constexpr (Nested::is_one) {
-                static const int width = static_cast<int>(columns_of<typename Nested::Type>().size());
+            } else if constexpr (Described<detail::Inside<T>>) {
+                static const int width = static_cast<int>(columns_of<detail::Inside<T>>().size());
                 bool is_there = false;
                 for (int i = 0; i < width; ++i) is_there = is_there || !row_.is_null(at_ + i);
                 if (is_there) read_members(member.emplace(), false);
@@ -222,12 +214,11 @@ private:
             value = parse_time(row_.text_view(at_));
         } else if constexpr (std::is_same_v<T, std::optional<double>>) {
             value = row_.real(at_);
-        } else if constexpr (std::is_enum_v<typename detail::Inside<T>::Type>) {
-            typename detail::Inside<T>::Type named{};
-            if (find_name(named)) value = named;
-        } else if constexpr (std::is_integral_v<typename detail::Inside<T>::Type>) {
-            value = static_cast<typename detail::Inside<T>::Type>(row_.integer(at_));
-        } else if constexpr (std::is_same_v<typename detail::Inside<T>::Type, ParamSet>) {
+        } else if constexpr (std::is_enum_v<detail::Inside<T>>) {
+            value = enum_of<detail::Inside<T>>(row_.text_view(at_));
+        } else if constexpr (std::is_integral_v<detail::Inside<T>>) {
+            value = static_cast<detail::Inside<T>>(row_.integer(at_));
+        } else if constexpr (std::is_same_v<detail::Inside<T>, ParamSet>) {
             if (distributions_) value = parse_params(place_, row_.text_view(at_), *distributions_);
         } else if constexpr (std::is_same_v<T, std::vector<EstimatePart>>) {
             value = parse_parts(row_.text_view(at_));
@@ -238,17 +229,10 @@ private:
     }
 
     template <class Enum>
-    [[nodiscard]] bool find_name(Enum& value) const {
-        const std::string_view text = row_.text_view(at_);
-        const auto& names = EnumNames<Enum>::names;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            if (names[i] == text) return value = static_cast<Enum>(i), true;
-        }
-        return false;
-    }
-    template <class Enum>
     void read_name(Enum& value, bool is_outermost) const {
-        if (find_name(value) || !is_outermost) return;
+        const auto named = enum_of<Enum>(row_.text_view(at_));
+        if (named) value = *named;
+        if (named || !is_outermost) return;
         std::string known;
         for (const std::string_view name : EnumNames<Enum>::names) known += (known.empty() ? "one of " : ", ") + std::string{name};
         row_.refuse(at_, known);
