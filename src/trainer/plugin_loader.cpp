@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/dll/shared_library.hpp>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -126,15 +125,14 @@ abi::Entry load_plugin(const std::filesystem::path& path, const PluginDemands& d
         refuse("built for plugin ABI " + std::to_string(entry->abi_version) + "; this program has plugin ABI " +
                std::to_string(abi::version) + ": build the plugin again with this version's headers");
     }
-    static constexpr std::size_t least = offsetof(abi::Entry, profile);  // a plugin without `run` is of no use
-    if (entry->struct_size < least)
-        refuse("its entry has " + std::to_string(entry->struct_size) + " bytes; expected at least " + std::to_string(least));
+    if (entry->struct_size != sizeof(abi::Entry))
+        refuse("its entry has " + std::to_string(entry->struct_size) + " bytes; expected " + std::to_string(sizeof(abi::Entry)));
     const std::string libtorch = entry->libtorch_version;
     const std::string wanted = demands.libtorch_version.value_or(loaded_libtorch);
     if (!libtorch.empty() && !wanted.empty() && libtorch != wanted)
         refuse("built for LibTorch " + libtorch + "; this process has LibTorch " + wanted);
     if (loaded_libtorch.empty()) loaded_libtorch = libtorch;
-    return abi::whole(*entry);
+    return *entry;
 }
 
 std::unique_ptr<Trainer> load_trainer(std::string_view name, const PluginFolders& folders, const PluginDemands& demands) {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/trainer/attempt_event.hpp"
 #include "hpo/trainer/device_finding.hpp"
 #include "hpo/trainer/json.hpp"
-#include "hpo/trainer/news.hpp"
 
 namespace hpo {
 
@@ -17,6 +17,7 @@ namespace hpo {
     template std::string record_line(const __VA_ARGS__& record); \
     template __VA_ARGS__ read_record(std::string_view text, const std::string& place)
 HPO_RECORD(TrainerJob);
+HPO_RECORD(TrainerRequest);
 HPO_RECORD(TrainerInfo);
 HPO_RECORD(AttemptOutcome);
 HPO_RECORD(Profile);
@@ -24,10 +25,8 @@ HPO_RECORD(std::optional<Profile>);
 HPO_RECORD(PeakPrediction);
 HPO_RECORD(std::vector<TrainerProblem>);
 HPO_RECORD(std::vector<DeviceFinding>);
-HPO_RECORD(MemoryMark);
-HPO_RECORD(News);
-HPO_RECORD(PhaseNews);
-HPO_RECORD(Suggestion);
+HPO_RECORD(AttemptEvent);
+HPO_RECORD(EventAnswer);
 #undef HPO_RECORD
 
 }  // namespace hpo

@@ -21,16 +21,9 @@ inline TrainerJob sample_job() {
 }
 /// One of each kind.
 inline std::vector<worker::Request> all_requests() {
-    return {worker::RunJob{sample_job()},
-            worker::EvaluateModel{sample_job()},
-            worker::GoOn{},
-            worker::Suggested{{.value = std::string{"a"}, .error = {}}},
-            worker::Recalled{"recorded", "a"},
-            worker::Stop{},
-            worker::AskProfile{sample_job(), 7},
-            worker::AskPeak{sample_job(), PeakSource::probe, 1 << 20, 9},
-            worker::AskCheck{sample_job(), 8},
-            worker::AskMeasure{sample_job(), 5},
+    return {worker::Ask{{TrainerQuestion::run, sample_job()}},
+            worker::Ask{{TrainerQuestion::predict, sample_job(), PeakSource::probe}, 1 << 20, 9},
+            worker::Answer{{.goes_on = false, .suggestion = {.value = std::string{"a"}, .error = {}}, .text = "b"}, 4}, worker::Stop{},
             worker::Quit{}};
 }
 inline std::vector<worker::Event> all_events() {
@@ -38,16 +31,18 @@ inline std::vector<worker::Event> all_events() {
     failed.failure = Failure{.message = "no", .memory = {.allocated = 3}};
     return {worker::Ready{.info = {.name = "fault", .metrics = {{"value", Direction::minimize, ""}}}},
             worker::Refused{"why"},
-            worker::Started{},
-            worker::Reported{{1, 0.5}},
-            worker::Asked{"lr", "{}"},
-            worker::Recall{"recorded"},
-            worker::Keep{"recorded", "a\nb"},
-            worker::Alive{},
-            worker::Measured{{.name = "oom", .seconds = 1}},
-            worker::Checkpointed{1},
-            worker::Ended{{.kind = OutcomeKind::complete, .values = {0.5}}},
-            worker::Ended{failed, true},
+            worker::Happened{AttemptStarted{}},
+            worker::Happened{Report{1, 0.5}, 1},
+            worker::Happened{Question{"lr", "{}"}, 2},
+            worker::Happened{Recall{"recorded"}, 3},
+            worker::Happened{Kept{"recorded", "a\nb"}},
+            worker::Happened{Alive{}},
+            worker::Happened{Phase{"forward"}},
+            worker::Happened{LogLine{"a line"}},
+            worker::Happened{MemoryMark{.name = "oom", .seconds = 1}},
+            worker::Happened{Checkpoint{1}},
+            worker::Happened{AttemptOutcome{.kind = OutcomeKind::complete, .values = {0.5}}},
+            worker::Happened{.event = failed, .leaving = true},
             worker::Answered{.id = 7,
                              .profile = Profile{.parameters = 1},
                              .peak = PeakPrediction{.need = 3, .parts = {{"weights", 3}}},

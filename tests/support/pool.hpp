@@ -57,7 +57,8 @@ struct Record final : ExecutorEvents {
                          [&](AttemptOutcome& outcome) {
                              ends[trial].push_back(std::move(outcome));
                              ++ended;
-                         }},
+                         },
+                         [](const auto& /*for the executor*/) {}},
                    event);
         return answer;
     }

@@ -36,12 +36,27 @@ struct Watcher final : hpo::Progress {
     void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
     void log(std::string_view line) override { lines.emplace_back(line); }
     void checkpointed(std::int64_t step) override { checkpoints.push_back(step); }
-    void tell(std::string_view json) override { told.emplace_back(json); }
+    void phase(std::string_view name) override { phases.emplace_back(name); }
+    void alive() override { ++lives; }
+    void last_step(std::int64_t step) override { last = step; }
+    hpo::Value suggest(const std::string& name, const std::string& distribution) override {
+        if (name == "late") throw hpo::Error{hpo::Errc::interrupted, "the attempt is to end"};
+        if (name == "odd") throw hpo::Error{hpo::Errc::bad_value, "parameter 'odd': got another distribution"};
+        return name + distribution;
+    }
+    std::optional<std::string> recall(const std::string& key) override {
+        const auto found = kept.find(key);
+        return found == kept.end() ? std::nullopt : std::optional{found->second};
+    }
+    void keep(const std::string& key, const std::string& text) override { kept[key] = text; }
     std::vector<std::int64_t> steps;
     std::vector<double> values;
     std::vector<hpo::MemoryMark> marks;
     std::vector<std::string> lines;
-    std::vector<std::string> told;
+    std::vector<std::string> phases;
+    std::map<std::string, std::string> kept;
+    int lives = 0;
+    std::optional<std::int64_t> last;
     std::vector<std::int64_t> checkpoints;
     std::size_t stop_after = 1000;
 };
@@ -109,53 +124,82 @@ TEST_CASE("a long profile is stopped across the border") {
 
 TEST_CASE("a question that a plugin does not know is answered with an error that names it") {
     Watcher watcher;
-    for (const auto& file : {good / "libhpo_trainer_fault.so", bad / "libhpo_trainer_older_entry.so"}) {
-        const hpo::PluginTrainer trainer{hpo::load_plugin(file)};
-        CHECK_THROWS_WITH(trainer.ask("best_colour", {}, watcher), Catch::Contains("ask: unknown question 'best_colour'"));
+    const hpo::PluginTrainer trainer{hpo::load_plugin(good / "libhpo_trainer_fault.so")};
+    const auto said = trainer.ask(R"({"question": "best_colour"})", watcher);
+    CHECK(said.status == hpo::abi::failed);
+    CHECK(said.text == "request.question: got \"best_colour\"; expected one of info, run, evaluate, profile, predict, check, measure");
+}
+
+TEST_CASE("a plugin that evaluates no saved models says so") {
+    Watcher watcher;
+    const auto outcome = hpo::load_trainer("fault", {good})->evaluate({.saved_model = "/tmp"}, watcher);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->message == "trainer fault saves no models and evaluates none");
+}
+
+TEST_CASE("each call of a trainer's progress crosses the border as an event, and its answer comes back") {
+    Watcher watcher;
+    const hpo::abi::Host host{
+        .context = &watcher,
+        .stop_requested = [](void* context) noexcept -> std::int32_t { return static_cast<Watcher*>(context)->stop_requested() ? 1 : 0; },
+        .tell =
+            [](void* context, hpo::abi::Text text, hpo::abi::Sink answer) noexcept {
+                const auto event = hpo::read_record<hpo::AttemptEvent>(hpo::abi::as_view(text), "event");
+                const auto given = hpo::record_line(hpo::tell(*static_cast<Watcher*>(context), event));
+                if (hpo::awaits_answer(event)) answer.write(answer.context, hpo::abi::as_text(given));
+            }};
+    hpo::abi::HostProgress told{host};
+    hpo::Progress& progress = told;
+    watcher.stop_after = 2;
+    CHECK(progress.report(3, 0.5));
+    CHECK_FALSE(watcher.last);
+    progress.last_step(4);
+    CHECK_FALSE(progress.report(4, HUGE_VAL));
+    CHECK(progress.stop_requested());
+    CHECK(watcher.last == 4);
+    CHECK(watcher.values == std::vector{0.5, HUGE_VAL});
+    progress.memory({.name = "oom", .seconds = 2});
+    REQUIRE(watcher.marks.size() == 1);
+    CHECK(watcher.marks[0].name == "oom");
+    progress.log("a \"line\"");
+    CHECK(watcher.lines == std::vector<std::string>{"a \"line\""});
+    progress.phase("forward");
+    CHECK(watcher.phases == std::vector<std::string>{"forward"});
+    progress.alive();
+    CHECK(watcher.lives == 1);
+    progress.checkpointed(7);
+    CHECK(watcher.checkpoints == std::vector<std::int64_t>{7});
+    CHECK_FALSE(progress.recall("peak"));
+    progress.keep("peak", "3\nGiB");
+    CHECK(progress.recall("peak") == "3\nGiB");
+    CHECK(progress.suggest("lr", "{}") == hpo::Value{std::string{"lr{}"}});
+    CHECK_THROWS_WITH(progress.suggest("odd", "{}"), "parameter 'odd': got another distribution");
+    try {
+        static_cast<void>(progress.suggest("late", "{}"));
+        FAIL("accepted");
+    } catch (const hpo::Error& error) {
+        CHECK(error.code() == hpo::Errc::interrupted);
     }
 }
 
-TEST_CASE("a plugin that evaluates no saved models says so, also one that has never heard of them") {
+TEST_CASE("an event that the worker does not know becomes a line of the log, and is answered with the error") {
+    using namespace hpo::abi;
+    const Entry entry{magic,
+                      sizeof(Entry),
+                      version,
+                      "odd",
+                      "",
+                      [](void**, Sink) noexcept -> std::int32_t { return done; },
+                      [](void*) noexcept {},
+                      [](void*, Text, const Host* host, Sink sink) noexcept -> std::int32_t {
+                          host->tell(host->context, as_text(R"({"op": "colour"})"), sink);
+                          return done;
+                      }};
     Watcher watcher;
-    const auto now = hpo::load_trainer("fault", {good})->evaluate({.saved_model = "/tmp"}, watcher);
-    REQUIRE(now.failure);
-    CHECK(now.failure->message == "trainer fault saves no models and evaluates none");
-    const auto before = hpo::load_trainer("older_entry", {bad})->evaluate({.saved_model = "/tmp"}, watcher);
-    REQUIRE(before.failure);
-    CHECK_THAT(before.failure->message, Catch::Contains("unknown question 'evaluate'"));
-}
-
-TEST_CASE("a plugin of an older version of the same ABI is taken, with null for what it lacks") {
-    const auto entry = hpo::load_plugin(bad / "libhpo_trainer_older_entry.so");
-    CHECK(entry.run);
-    CHECK_FALSE(entry.profile);
-    CHECK_FALSE(entry.check);
-    CHECK_FALSE(entry.ask);
-    const auto trainer = hpo::load_trainer("older_entry", {bad});
-    Watcher watcher;
-    CHECK(trainer->run({}, watcher).kind == hpo::OutcomeKind::failed);  // its outcome has nothing but defaults
-    CHECK_FALSE(trainer->profile({}));
-    CHECK(trainer->check({}).empty());
-}
-
-TEST_CASE("a plugin of a newer version of the same ABI is taken without what it has more") {
-    const auto entry = hpo::load_plugin(bad / "libhpo_trainer_longer_entry.so");
-    CHECK(entry.struct_size > sizeof(hpo::abi::Entry));
-    CHECK(entry.ask);
-    CHECK(hpo::load_trainer("longer_entry", {bad})->check({}).empty());
-}
-
-TEST_CASE("news cross the border to a host that takes them, and not to an older one") {
-    Watcher watcher;
-    hpo::abi::Host host{};
-    host.struct_size = sizeof host;
-    host.context = &watcher;
-    host.tell = [](void* context, hpo::abi::Text json) noexcept { static_cast<Watcher*>(context)->tell(hpo::abi::as_view(json)); };
-    hpo::abi::HostProgress{host}.tell("{}");
-    CHECK(watcher.told == std::vector<std::string>{"{}"});
-    host.struct_size = offsetof(hpo::abi::Host, tell);
-    hpo::abi::HostProgress{host}.tell("{}");
-    CHECK(watcher.told.size() == 1);
+    const auto said = hpo::PluginTrainer{entry}.ask("{}", watcher);
+    const auto answer = hpo::read_record<hpo::EventAnswer>(said.text, "answer");
+    CHECK_THAT(answer.suggestion.error, Catch::Contains("event: unknown op 'colour'"));
+    CHECK(watcher.lines == std::vector{answer.suggestion.error});
 }
 
 TEST_CASE("a checkpoint is told across the border, and only where a job has a folder for it") {
@@ -169,7 +213,6 @@ TEST_CASE("a checkpoint is told across the border, and only where a job has a fo
     job.checkpoint_folder = directory.path().string();
     CHECK(trainer->run(job, watcher).kind == hpo::OutcomeKind::complete);
     CHECK(watcher.checkpoints == std::vector<std::int64_t>{0, 2});
-    CHECK(watcher.told.empty());
 }
 
 TEST_CASE("what a trainer throws arrives as a failed outcome") {
@@ -203,8 +246,8 @@ TEST_CASE("a missing plugin names what is there and where it was looked for") {
 TEST_CASE("libraries that are no plugins are refused with the reason") {
     CHECK_THAT(refusal("no_symbol"), Catch::Contains("does not export hpo_trainer_plugin"));
     CHECK_THAT(refusal("wrong_magic"), Catch::Contains("wrong magic number"));
-    CHECK_THAT(refusal("other_abi"), Catch::Contains("built for plugin ABI 999; this program has plugin ABI 1"));
-    CHECK_THAT(refusal("short_entry"), Catch::Contains("its entry has 24 bytes; expected at least 64"));
+    CHECK_THAT(refusal("other_abi"), Catch::Contains("built for plugin ABI 1; this program has plugin ABI 2"));
+    CHECK_THAT(refusal("short_entry"), Catch::Contains("its entry has 24 bytes; expected 56"));
     CHECK_THAT(refusal("wrong_name"), Catch::Contains("calls itself 'somebody_else'; expected 'wrong_name'"));
     CHECK(refusal("throwing") == "trainer throwing: create: std::runtime_error: no licence");
     CHECK(refusal("throwing_info") == "trainer throwing_info: info: std::runtime_error: no list of parameters");

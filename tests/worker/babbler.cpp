@@ -30,7 +30,7 @@ std::int64_t next_question() {
     for (char c = 0; c != '\n'; line += c) {
         if (::read(3, &c, 1) <= 0) ::_exit(0);
     }
-    return std::get<worker::AskProfile>(worker::parse_message<worker::Request>(line)).id;
+    return std::get<worker::Ask>(worker::parse_message<worker::Request>(line)).id;
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ int main() {
         return 0;
     }
     if (kind == "other_protocol") {
-        say(worker::Ready{.protocol = 2});
+        say(worker::Ready{.protocol = worker::protocol_version + 1});
         ::sleep(60);
     }
     if (kind == "refuses") {
@@ -62,7 +62,7 @@ int main() {
         say(worker::Answered{.id = second, .profile = Profile{.parameters = 4}});
     }
     await_anything();
-    const worker::Event end = worker::Ended{{.kind = OutcomeKind::complete, .values = {1.0}}};
+    const worker::Event end = worker::Happened{AttemptOutcome{.kind = OutcomeKind::complete, .values = {1.0}}};
     if (kind == "ends_twice") {
         say(end);
         say(end);
@@ -70,7 +70,7 @@ int main() {
         say(end);
     } else if (kind == "answers_unasked") {
         say(worker::Answered{});
-        say(worker::Started{});
+        say(worker::Happened{AttemptStarted{}});
         say(end);
     } else if (kind == "half_end") {
         const std::string line = worker::message_line(end);

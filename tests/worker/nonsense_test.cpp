@@ -34,7 +34,7 @@ TEST_CASE("a program that is no worker is found out at the start") {
     CHECK_THROWS_WITH(worker::Pool{babbling("silent")}, Catch::Contains(ended_with_status(0)));
     CHECK_THROWS_WITH(worker::Pool{babbling("half_line")}, Catch::Contains(ended_with_status(0)));
     CHECK_THROWS_WITH(worker::Pool{babbling("refuses")}, Catch::Contains("no such thing"));
-    CHECK_THROWS_WITH(worker::Pool{babbling("other_protocol")}, Catch::Contains("speaks protocol 2; this program speaks 1"));
+    CHECK_THROWS_WITH(worker::Pool{babbling("other_protocol")}, Catch::Contains("speaks protocol 3; this program speaks 2"));
     CHECK(children().empty());
 }
 

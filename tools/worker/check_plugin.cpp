@@ -15,7 +15,6 @@
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
 #include "hpo/trainer/json.hpp"
-#include "hpo/trainer/news.hpp"
 #include "hpo/trainer/parameter_type.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/supervisor/plugin_report.hpp"
@@ -89,10 +88,7 @@ public:
         const std::lock_guard lock{mutex_};
         lines_.emplace_back(line);
     }
-    void tell(std::string_view json) override {
-        const auto news = read_record<PhaseNews>(json, "news");
-        if (!news.phase.empty()) enter_(news.phase);
-    }
+    void phase(std::string_view name) override { enter_(std::string{name}); }
     [[nodiscard]] std::vector<std::string> lines() {
         const std::lock_guard lock{mutex_};
         return lines_;

@@ -82,6 +82,10 @@ concept Described = requires {
     T::fields(detail::AnyMember{});
 };
 
+/// The word that names a record among those that a message may be (`op` in its JSON).
+template <class Record>
+inline constexpr std::string_view op_of = Record::op;
+
 /// How many members of a record `fields` describes.
 template <Described R>
 inline constexpr std::size_t described_members = [] {
@@ -89,6 +93,14 @@ inline constexpr std::size_t described_members = [] {
     R::fields([&]<class T>(std::string_view, T R::*, FieldNames = {}) { ++count; });
     return count;
 }();
+
+/// True if a member of the record has this name.
+template <Described R>
+[[nodiscard]] consteval bool describes(std::string_view name) {
+    bool found = false;
+    R::fields([&]<class T>(std::string_view its, T R::*, FieldNames = {}) { found = found || its == name; });
+    return found;
+}
 
 /// Calls `visit` with the Field of each member, in the order in which the record describes them. Does not compile if a member was
 /// forgotten.

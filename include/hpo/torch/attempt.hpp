@@ -18,7 +18,6 @@
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
 #include "hpo/torch/threads.hpp"
-#include "hpo/trainer/news.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/sampling_times.hpp"
 #include "hpo/trainer/trainer.hpp"
@@ -49,9 +48,9 @@ public:
     void enter(std::string_view phase) {
         phase_ = phase;
         TraceRecorder::instance().enter(phase);
-        if (tells_phases_) progress_.tell(record_line(PhaseNews{std::string{phase}}));
+        if (tells_phases_) progress_.phase(phase);
     }
-    /// From now on each phase is also sent as news, so that a crash or a hang has a place.
+    /// From now on each phase is also told to the listener.
     void tell_phases() { tells_phases_ = true; }
     [[nodiscard]] std::string_view phase() const { return phase_; }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hpo/base/error.hpp"
@@ -31,7 +32,7 @@ template <class T>
 void decode(const Json& json, const std::string& place, T& value);
 
 /// The value as JSON. `decode` reads back exactly the same numbers. Numbers that JSON cannot write become the texts "NaN", "Infinity" and
-/// "-Infinity". A member that is nullopt is left out.
+/// "-Infinity". A member that is nullopt is left out. Of a variant of records, `op` says which one it is.
 template <class T>
 [[nodiscard]] Json encode(const T& value);
 
@@ -71,6 +72,25 @@ requires std::derived_from<T, std::map<std::string, typename T::mapped_type, std
 struct is_map<T> : std::true_type {
 };
 
+/// A variant of records, each of which op_of names.
+template <class T>
+struct is_message : std::false_type {};
+template <Described... Records>
+struct is_message<std::variant<Records...>> : std::true_type {};
+
+template <class... Records>
+void decode_message(const Json& json, const std::string& place, std::variant<Records...>& value) {
+    if (!json.is_object()) refuse(json, place, "an object");
+    std::string op;
+    if (const auto found = json.find("op"); found != json.end()) decode(*found, place + ".op", op);
+    const auto becomes = [&]<class Record>(std::in_place_type_t<Record>) {
+        if (op == op_of<Record>) decode(json, place, value.template emplace<Record>());
+        return op == op_of<Record>;
+    };
+    if ((becomes(std::in_place_type<Records>) || ...)) return;
+    throw unknown_name(place, "op", op, std::vector<std::string>{std::string{op_of<Records>}...});
+}
+
 }  // namespace detail
 
 template <class T>
@@ -91,6 +111,15 @@ Json encode(const T& value) {
         Json json = Json::object();
         for (const auto& [key, item] : value) json[key] = encode(item);
         return json;
+    } else if constexpr (detail::is_message<T>::value) {
+        return std::visit(
+            []<class Record>(const Record& record) {
+                static_assert(!describes<Record>("op"), "a member of the record is called as what tells the records apart");
+                Json message = encode(record);
+                message["op"] = op_of<Record>;
+                return message;
+            },
+            value);
     } else if constexpr (Described<T>) {
         Json json = Json::object();
         each_field<T>([&]<class Item>(const Field<T, Item>& field) {
@@ -135,6 +164,8 @@ void decode(const Json& json, const std::string& place, T& value) {
         if (!json.is_object()) detail::refuse(json, place, "an object");
         value.clear();
         for (const auto& [key, item] : json.items()) decode(item, place + "." + key, value.try_emplace(key).first->second);
+    } else if constexpr (detail::is_message<T>::value) {
+        detail::decode_message(json, place, value);
     } else {
         if (!json.is_object()) detail::refuse(json, place, "an object");
         each_field<T>([&](const auto& field) {

@@ -11,13 +11,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "hpo/base/error.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/stack_frames.hpp"
 #include "hpo/trainer/cannot_run.hpp"
-#include "hpo/trainer/news.hpp"
+#include "hpo/trainer/event_progress.hpp"
 #include "hpo/trainer/plugin_abi.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/trainer.hpp"
@@ -63,48 +62,21 @@ template <class Work>
 
 namespace abi {
 
-[[nodiscard]] inline Text as_text(std::string_view text) noexcept { return {text.data(), text.size()}; }
-[[nodiscard]] inline std::string_view as_view(Text text) noexcept { return {text.data, text.size}; }
-
-/// A trainer's Progress that calls the functions of the worker.
-class HostProgress final : public Progress {
+/// A trainer's Progress that tells its events to the worker.
+class HostProgress final : public EventProgress {
 public:
-    explicit HostProgress(const Host& host) : host_{whole(host)} {}
-    [[nodiscard]] bool report(std::int64_t step, double value) override { return host_.report(host_.context, step, value) != 0; }
+    explicit HostProgress(const Host& host) : host_{host} {}
     [[nodiscard]] bool stop_requested() const override { return host_.stop_requested(host_.context) != 0; }
-    void memory(const MemoryMark& mark) override { host_.memory(host_.context, as_text(record_line(mark))); }
-    void last_step(std::int64_t step) override { tell(record_line(News{.last_step = step})); }
-    void alive() override { tell(record_line(News{.alive = true})); }
-    void checkpointed(std::int64_t step) override { tell(record_line(News{.checkpoint = step})); }
-    void log(std::string_view line) override { host_.log(host_.context, as_text(line)); }
-    [[nodiscard]] Value suggest(const std::string& name, const std::string& distribution) override {
-        if (!host_.suggest) return Progress::suggest(name, distribution);
-        std::string answer;
-        const Sink sink{&answer,
-                        [](void* context, Text part) noexcept { static_cast<std::string*>(context)->assign(part.data, part.size); }};
-        host_.suggest(host_.context, as_text(name), as_text(distribution), sink);
-        auto suggestion = read_record<Suggestion>(answer, "suggestion");
-        if (!suggestion.error.empty()) throw Error{Errc::bad_value, suggestion.error};
-        return std::move(suggestion.value);
-    }
-    [[nodiscard]] std::optional<std::string> recall(const std::string& key) override {
-        if (!host_.recall) return std::nullopt;
-        std::optional<std::string> kept;
-        const Sink sink{&kept, [](void* context, Text text) noexcept {
-                            static_cast<std::optional<std::string>*>(context)->emplace(text.data, text.size);
-                        }};
-        host_.recall(host_.context, as_text(key), sink);
-        return kept;
-    }
-    void keep(const std::string& key, const std::string& text) override {
-        if (host_.keep) host_.keep(host_.context, as_text(key), as_text(text));
-    }
-    void tell(std::string_view json) override {
-        if (host_.tell) host_.tell(host_.context, as_text(json));
-    }
 
 private:
-    Host host_;
+    EventAnswer on(const AttemptEvent& event) override {
+        std::string answer;
+        const std::string text = record_line(event);
+        host_.tell(host_.context, as_text(text), sink_into(answer));
+        return awaits_answer(event) ? read_record<EventAnswer>(answer, "answer") : EventAnswer{};
+    }
+
+    const Host& host_;
 };
 
 /// The functions of Entry for one trainer class.
@@ -117,39 +89,10 @@ struct Exported {
         });
     }
     static void destroy(void* trainer) noexcept { delete static_cast<Trainer*>(trainer); }
-    static std::int32_t info(void* trainer, Sink sink) noexcept {
-        return answered(sink, [&] { return record_line(self(trainer).info()); });
-    }
-    static std::int32_t run(void* trainer, Text job, const Host* host, Sink sink) noexcept {
+    static std::int32_t ask(void* trainer, Text request, const Host* host, Sink sink) noexcept {
         return answered(sink, [&] {
             HostProgress progress{*host};
-            return record_line(outcome_of([&] { return self(trainer).run(job_of(job), progress); }));
-        });
-    }
-    static std::int32_t profile(void* trainer, Text job, const Host* host, Sink sink) noexcept {
-        return answered(sink, [&] {
-            HostProgress progress{*host};
-            return record_line(self(trainer).stoppable_profile(job_of(job), progress));
-        });
-    }
-    static std::int32_t check(void* trainer, Text job, const Host* host, Sink sink) noexcept {
-        return answered(sink, [&] {
-            HostProgress progress{*host};
-            return record_line(self(trainer).stoppable_check(job_of(job), progress));
-        });
-    }
-    static std::int32_t ask(void* trainer, Text question, Text job, const Host* host, Sink sink) noexcept {
-        return answered(sink, [&] {
-            HostProgress progress{*host};
-            if (as_view(question) == evaluate_question)
-                return record_line(outcome_of([&] { return self(trainer).evaluate(job_of(job), progress); }));
-            if (as_view(question) == measure_question) return record_line(self(trainer).measure(job_of(job), progress));
-            std::vector<std::string> known{evaluate_question, measure_question};
-            for (const PeakSource source : peak_sources) {
-                if (as_view(question) == to_text(source)) return record_line(self(trainer).predict(job_of(job), source, progress));
-                known.emplace_back(to_text(source));
-            }
-            throw unknown_name("", "question", as_view(question), known);
+            return answer_of(*static_cast<Trainer*>(trainer), read_record<TrainerRequest>(as_view(request), "request"), progress);
         });
     }
 
@@ -162,15 +105,25 @@ struct Exported {
                 return TrainerInfo{};  // `create` will meet the same error and report it
             }
         }();
-        static const Entry made{
-            magic,    sizeof(Entry), version, described.name.c_str(), described.libtorch_version.c_str(), &create, &destroy, &info, &run,
-            &profile, &check,        &ask};
+        static const Entry made{magic,   sizeof(Entry), version, described.name.c_str(), described.libtorch_version.c_str(),
+                                &create, &destroy,      &ask};
         return &made;
     }
 
 private:
-    static Trainer& self(void* trainer) { return *static_cast<Trainer*>(trainer); }
-    static TrainerJob job_of(Text text) { return read_record<TrainerJob>(as_view(text), "job"); }
+    static std::string answer_of(Trainer& trainer, const TrainerRequest& request, Progress& progress) {
+        const TrainerJob& job = request.job;
+        switch (request.question) {
+            case TrainerQuestion::info: return record_line(trainer.info());
+            case TrainerQuestion::run: return record_line(outcome_of([&] { return trainer.run(job, progress); }));
+            case TrainerQuestion::evaluate: return record_line(outcome_of([&] { return trainer.evaluate(job, progress); }));
+            case TrainerQuestion::profile: return record_line(trainer.stoppable_profile(job, progress));
+            case TrainerQuestion::predict: return record_line(trainer.predict(job, request.source, progress));
+            case TrainerQuestion::check: return record_line(trainer.stoppable_check(job, progress));
+            case TrainerQuestion::measure: return record_line(trainer.measure(job, progress));
+        }
+        throw Error{Errc::usage, "request: no question"};
+    }
 
     template <class F>
     static std::int32_t answered(Sink sink, F&& answer) noexcept {

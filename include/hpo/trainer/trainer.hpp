@@ -194,23 +194,48 @@ public:
     virtual void alive() {}
     /// The job's folder now has a complete checkpoint of this step, which was reported before. A later attempt may resume from it.
     virtual void checkpointed(std::int64_t /*step*/) {}
+    /// `check` has come to this phase. It says so because a crash or a hang then has a place.
+    virtual void phase(std::string_view /*name*/) {}
     /// A line for the trial's log. Several threads may call it at once.
     virtual void log(std::string_view line) = 0;
     /// The value of a parameter that the program asks for while it runs. `distribution` is JSON as Optuna writes it. Throws Error with what
-    /// is wrong with the question. Throws Errc::usage if all parameters of the study are known before an attempt runs.
+    /// is wrong with the question. Throws Errc::interrupted if the attempt is to end. Throws Errc::usage if all parameters of the study are
+    /// known before an attempt runs.
     [[nodiscard]] virtual Value suggest(const std::string& name, const std::string& distribution);
     /// A text that this trainer kept under this key, in this run or an earlier one of any study in the same store. Nullopt if there is
     /// none.
     [[nodiscard]] virtual std::optional<std::string> recall(const std::string& /*key*/) { return std::nullopt; }
     /// Keeps a text that took long to find out, in place of an earlier one of this key. It may get lost.
     virtual void keep(const std::string& /*key*/, const std::string& /*text*/) {}
-    /// Tells news that has no function above, as JSON. A receiver that does not know this kind of news ignores it.
-    virtual void tell(std::string_view /*json*/) {}
 };
 
 inline Value Progress::suggest(const std::string& name, const std::string& /*distribution*/) {
     throw Error{Errc::usage, "parameter '" + name + "': the parameters of this study are known before an attempt runs"};
 }
+
+/// What a trainer can be asked.
+enum class TrainerQuestion { info, run, evaluate, profile, predict, check, measure };
+
+template <>
+struct EnumNames<TrainerQuestion> {
+    static constexpr std::array<std::string_view, 7> names{"info", "run", "evaluate", "profile", "predict", "check", "measure"};
+};
+[[nodiscard]] constexpr std::string_view to_text(TrainerQuestion question) {
+    return EnumNames<TrainerQuestion>::names[static_cast<std::size_t>(question)];
+}
+
+/// A question to a trainer, as it crosses the borders of processes and plugins. The functions of Trainer have the same names.
+struct TrainerRequest {
+    TrainerQuestion question = TrainerQuestion::info;
+    TrainerJob job{};                         ///< to all but `info`
+    PeakSource source = PeakSource::dry_run;  ///< to `predict`
+
+    static constexpr void fields(auto field) {
+        field("question", &TrainerRequest::question);
+        field("job", &TrainerRequest::job);
+        field("source", &TrainerRequest::source);
+    }
+};
 
 /// A problem that `check` found. `where` is a parameter, an option, a file or an example.
 struct TrainerProblem {

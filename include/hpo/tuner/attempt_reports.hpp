@@ -32,7 +32,11 @@ public:
                                 [&](const Question& question) { return answer(number, question); },
                                 [&](const MemoryMark& mark) { return keep(number, mark), EventAnswer{}; },
                                 [&](const Checkpoint& checkpoint) { return keep(number, checkpoint), EventAnswer{}; },
-                                [&](AttemptOutcome& outcome) { return end(number, std::move(outcome)), EventAnswer{}; }},
+                                [&](AttemptOutcome& outcome) { return end(number, std::move(outcome)), EventAnswer{}; },
+                                // The executor sees to these.
+                                [](const Recall&) { return EventAnswer{}; }, [](const Kept&) { return EventAnswer{}; },
+                                [](const Alive&) { return EventAnswer{}; }, [](const Phase&) { return EventAnswer{}; },
+                                [](const LogLine&) { return EventAnswer{}; }},
                           event);
     }
 

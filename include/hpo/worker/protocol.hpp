@@ -8,107 +8,50 @@
 #include <variant>
 #include <vector>
 
+#include "hpo/trainer/attempt_event.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 /// The messages between supervisor and worker, over a socket pair. Each line is one JSON object, and its `op` names the message. The worker
-/// speaks first (Ready or Refused). After a report, the trainer waits for GoOn or Stop.
+/// speaks first (Ready or Refused).
 namespace hpo::worker {
 
-inline constexpr int protocol_version = 1;
+inline constexpr int protocol_version = 2;
 
 /// @name From the supervisor
 /// @{
-struct RunJob {
-    static constexpr std::string_view op = "job";
-    TrainerJob job;
+struct Ask {  ///< `run` and `evaluate` are answered with events, the last of which is an AttemptOutcome; others with Answered
+    static constexpr std::string_view op = "ask";
+    TrainerRequest request{};
+    std::int64_t most_memory_bytes = 0;  ///< host memory that the worker's process may take in addition; 0: no limit
+    std::int64_t id = 0;                 ///< comes back with Answered
 
-    static constexpr void fields(auto field) { field("job", &RunJob::job); }
+    static constexpr void fields(auto field) {
+        field("request", &Ask::request);
+        field("most_memory_bytes", &Ask::most_memory_bytes);
+        field("id", &Ask::id);
+    }
 };
-struct EvaluateModel {  ///< TrainerJob::saved_model; answered like RunJob
-    static constexpr std::string_view op = "evaluate";
-    TrainerJob job;
+struct Answer {  ///< to an event that awaits_answer
+    static constexpr std::string_view op = "event_answer";
+    EventAnswer answer{};
+    std::int64_t event = 0;  ///< Happened::id
 
-    static constexpr void fields(auto field) { field("job", &EvaluateModel::job); }
+    static constexpr void fields(auto field) {
+        field("answer", &Answer::answer);
+        field("event", &Answer::event);
+    }
 };
-struct GoOn {  ///< answers a report
-    static constexpr std::string_view op = "go_on";
-    bool prune = false;  ///< the pruner would end the trial here. An attempt that prunes itself passes that on
-
-    static constexpr void fields(auto field) { field("prune", &GoOn::prune); }
-};
-struct Stop {  ///< the running attempt should end; also answers a report
+struct Stop {  ///< the running attempt should end; also answers what it asked
     static constexpr std::string_view op = "stop";
 
     static constexpr void fields(auto /*field*/) {}
-};
-struct Suggested {  ///< answers Asked
-    static constexpr std::string_view op = "suggested";
-    Suggestion suggestion;
-
-    static constexpr void fields(auto field) { field("suggestion", &Suggested::suggestion); }
-};
-struct Recalled {  ///< answers Recall
-    static constexpr std::string_view op = "recalled";
-    std::string key;
-    std::optional<std::string> text;
-
-    static constexpr void fields(auto field) {
-        field("key", &Recalled::key);
-        field("text", &Recalled::text);
-    }
-};
-struct AskProfile {
-    static constexpr std::string_view op = "profile";
-    TrainerJob job;
-    std::int64_t id = 0;  ///< comes back with the answer
-
-    static constexpr void fields(auto field) {
-        field("job", &AskProfile::job);
-        field("id", &AskProfile::id);
-    }
-};
-struct AskPeak {  ///< TrainerJob::trace_file; answered with a prediction or an error
-    static constexpr std::string_view op = "predict";
-    TrainerJob job;
-    PeakSource source = PeakSource::dry_run;
-    std::int64_t most_memory_bytes = 0;  ///< host memory that the worker's process may take in addition; 0: no limit
-    std::int64_t id = 0;                 ///< comes back with the answer
-
-    static constexpr void fields(auto field) {
-        field("job", &AskPeak::job);
-        field("source", &AskPeak::source);
-        field("most_memory_bytes", &AskPeak::most_memory_bytes);
-        field("id", &AskPeak::id);
-    }
-};
-struct AskCheck {
-    static constexpr std::string_view op = "check";
-    TrainerJob job;
-    std::int64_t most_memory_bytes = 0;  ///< as for AskPeak
-    std::int64_t id = 0;                 ///< comes back with the answer
-
-    static constexpr void fields(auto field) {
-        field("job", &AskCheck::job);
-        field("most_memory_bytes", &AskCheck::most_memory_bytes);
-        field("id", &AskCheck::id);
-    }
-};
-struct AskMeasure {  ///< answered with findings or an error
-    static constexpr std::string_view op = "measure";
-    TrainerJob job;
-    std::int64_t id = 0;  ///< comes back with the answer
-
-    static constexpr void fields(auto field) {
-        field("job", &AskMeasure::job);
-        field("id", &AskMeasure::id);
-    }
 };
 struct Quit {
     static constexpr std::string_view op = "quit";
 
     static constexpr void fields(auto /*field*/) {}
 };
-using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, Suggested, Recalled, AskProfile, AskPeak, AskCheck, AskMeasure, Quit>;
+using Request = std::variant<Ask, Answer, Stop, Quit>;
 /// @}
 
 /// @name From the worker
@@ -131,71 +74,19 @@ struct Refused {  ///< the worker cannot go on, and ends
 
     static constexpr void fields(auto field) { field("what", &Refused::what); }
 };
-struct Started {
-    static constexpr std::string_view op = "started";
-
-    static constexpr void fields(auto /*field*/) {}
-};
-struct Reported {
-    static constexpr std::string_view op = "report";
-    Report report;
-
-    static constexpr void fields(auto field) { field("report", &Reported::report); }
-};
-struct Asked {  ///< Progress::suggest; the trainer waits for Suggested or Stop
-    static constexpr std::string_view op = "suggest";
-    std::string name;
-    std::string distribution;  ///< JSON as Optuna writes it
+struct Happened {  ///< of the attempt that runs, or of a question
+    static constexpr std::string_view op = "happened";
+    AttemptEvent event = Alive{};
+    std::int64_t id = 0;   ///< of an event that awaits_answer
+    bool leaving = false;  ///< at the end: the process ends, because its device is unusable or it holds memory that it should not
 
     static constexpr void fields(auto field) {
-        field("name", &Asked::name);
-        field("distribution", &Asked::distribution);
+        field("event", &Happened::event);
+        field("id", &Happened::id);
+        field("leaving", &Happened::leaving);
     }
 };
-struct Recall {  ///< Progress::recall; the trainer waits for Recalled or Stop
-    static constexpr std::string_view op = "recall";
-    std::string key;
-
-    static constexpr void fields(auto field) { field("key", &Recall::key); }
-};
-struct Keep {  ///< Progress::keep
-    static constexpr std::string_view op = "keep";
-    std::string key;
-    std::string text;
-
-    static constexpr void fields(auto field) {
-        field("key", &Keep::key);
-        field("text", &Keep::text);
-    }
-};
-struct Alive {  ///< the program that the trainer runs has said something
-    static constexpr std::string_view op = "alive";
-
-    static constexpr void fields(auto /*field*/) {}
-};
-struct Measured {
-    static constexpr std::string_view op = "memory";
-    MemoryMark mark;
-
-    static constexpr void fields(auto field) { field("mark", &Measured::mark); }
-};
-struct Checkpointed {  ///< only for jobs that have a checkpoint folder
-    static constexpr std::string_view op = "checkpoint";
-    std::int64_t step = 0;
-
-    static constexpr void fields(auto field) { field("step", &Checkpointed::step); }
-};
-struct Ended {
-    static constexpr std::string_view op = "end";
-    AttemptOutcome outcome;
-    bool leaving = false;  ///< the process ends, because its device is unusable or it holds memory that it should not
-
-    static constexpr void fields(auto field) {
-        field("outcome", &Ended::outcome);
-        field("leaving", &Ended::leaving);
-    }
-};
-struct Answered {  ///< to AskProfile, AskPeak, AskCheck and AskMeasure
+struct Answered {
     static constexpr std::string_view op = "answer";
     std::int64_t id = 0;  ///< of the question
     std::optional<Profile> profile;
@@ -221,7 +112,7 @@ struct Answered {  ///< to AskProfile, AskPeak, AskCheck and AskMeasure
         field("held_bytes", &Answered::held_bytes);
     }
 };
-using Event = std::variant<Ready, Refused, Started, Reported, Asked, Recall, Keep, Alive, Measured, Checkpointed, Ended, Answered>;
+using Event = std::variant<Ready, Refused, Happened, Answered>;
 /// @}
 
 /// A message as a line, with the line end.

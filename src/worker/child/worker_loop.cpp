@@ -23,71 +23,46 @@
 
 namespace hpo::worker {
 
-bool RemoteProgress::report(std::int64_t step, double value) {
+EventAnswer RemoteProgress::on(const AttemptEvent& event) {
+    if (awaits_answer(event)) return ask(event);
+    if (const auto* const line = std::get_if<LogLine>(&event)) {
+        const std::string text = line->text + '\n';
+        static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+        return {};
+    }
+    if (std::holds_alternative<Phase>(event)) return {};  // its failure has a place of its own
+    if (const auto* const mark = std::get_if<MemoryMark>(&event)) leaks_.see(*mark);
+    channel_.send(message_line(Event{Happened{event}}));
+    return {};
+}
+
+EventAnswer RemoteProgress::ask(const AttemptEvent& event) {
+    const std::int64_t id = ++asked_;
+    if (!stop_) channel_.send(message_line(Event{Happened{event, id}}));
     std::unique_lock lock{mutex_};
-    if (stop_) return false;
-    ++unanswered_;
-    lock.unlock();
-    channel_.send(message_line(Event{Reported{{.step = step, .value = value, .is_last = step == last_step_}}}));
-    lock.lock();
-    answered_.wait(lock, [&] { return unanswered_ == 0 || stop_; });
-    return !stop_ && !prune_;
+    const auto is_answered = [&] { return answer_ && answer_->event == id; };  // an answer to an earlier event may come late
+    changed_.wait(lock, [&] { return is_answered() || stop_; });
+    EventAnswer answer = is_answered() ? std::move(answer_->answer) : EventAnswer{};
+    if (stop_) answer.goes_on = false;
+    return answer;
 }
 
-Value RemoteProgress::suggest(const std::string& name, const std::string& distribution) {
-    std::unique_lock lock{mutex_};
-    suggested_.reset();
-    lock.unlock();
-    channel_.send(message_line(Event{Asked{name, distribution}}));
-    lock.lock();
-    answered_.wait(lock, [&] { return suggested_ || stop_; });
-    if (!suggested_) throw Error{Errc::interrupted, "parameter '" + name + "': the attempt is to end"};
-    if (!suggested_->error.empty()) throw Error{Errc::bad_value, suggested_->error};
-    return std::move(suggested_->value);
-}
-
-void RemoteProgress::suggested(Suggestion suggestion) {
+void RemoteProgress::answered(Answer answer) {
     const std::lock_guard lock{mutex_};
-    suggested_ = std::move(suggestion);
-    answered_.notify_all();
-}
-
-std::optional<std::string> RemoteProgress::recall(const std::string& key) {
-    std::unique_lock lock{mutex_};
-    recalled_.reset();
-    lock.unlock();
-    channel_.send(message_line(Event{Recall{key}}));
-    lock.lock();
-    const auto is_told = [&] { return recalled_ && recalled_->key == key; };  // an answer to a question before may come late
-    answered_.wait(lock, [&] { return is_told() || stop_; });
-    return is_told() ? std::move(recalled_->text) : std::nullopt;
-}
-
-void RemoteProgress::recalled(Recalled answer) {
-    const std::lock_guard lock{mutex_};
-    recalled_ = std::move(answer);
-    answered_.notify_all();
-}
-
-void RemoteProgress::go_on(bool prune) {
-    const std::lock_guard lock{mutex_};
-    prune_ = prune;
-    if (unanswered_ > 0) --unanswered_;
-    answered_.notify_all();
+    answer_ = std::move(answer);
+    changed_.notify_all();
 }
 
 void RemoteProgress::stop() {
     const std::lock_guard lock{mutex_};
     stop_ = true;
-    answered_.notify_all();
+    changed_.notify_all();
 }
 
 void RemoteProgress::begin_attempt() {
     const std::lock_guard lock{mutex_};
     stop_ = false;
-    unanswered_ = 0;
-    prune_ = false;
-    last_step_.reset();
+    forget_last_step();
 }
 
 QuestionProgress::QuestionProgress(RemoteProgress& attempt) : attempt_{attempt} {}
@@ -118,47 +93,16 @@ int WorkerLoop::serve() {
     return status;
 }
 
-void WorkerLoop::obey(RunJob& request) {
-    begin([this, job = std::move(request.job)] { attempt(job, [&] { return trainer_.run(job, progress_); }); });
-}
-
-void WorkerLoop::obey(EvaluateModel& request) {
-    begin([this, job = std::move(request.job)] { attempt(job, [&] { return trainer_.evaluate(job, progress_); }); });
-}
-
-void WorkerLoop::obey(AskProfile& request) {
-    begin([this, request = std::move(request)] {
-        answer(request.id, [&](Answered& to, Progress& progress) { to.profile = trainer_.stoppable_profile(request.job, progress); });
-    });
-}
-
-void WorkerLoop::obey(AskPeak& request) {
-    begin([this, request = std::move(request)] {
-        answer(request.id, [&](Answered& to, Progress& progress) {
-            const HostMemoryLimit limit{request.most_memory_bytes};
-            to.peak = trainer_.predict(request.job, request.source, progress);
-        });
-    });
-}
-
-void WorkerLoop::obey(AskCheck& request) {
-    begin([this, request = std::move(request)] {
-        answer(request.id, [&](Answered& to, QuestionProgress& progress) {
-            const HostMemoryLimit limit{request.most_memory_bytes};
-            to.problems = trainer_.stoppable_check(request.job, progress);
-            to.remarks = progress.take_lines();
-        });
-    });
-}
-
-void WorkerLoop::obey(AskMeasure& request) {
-    begin([this, request = std::move(request)] {
-        answer(request.id, [&](Answered& to, Progress& progress) { to.findings = trainer_.measure(request.job, progress); });
+void WorkerLoop::obey(Ask& question) {
+    const bool is_attempt = question.request.question == TrainerQuestion::run || question.request.question == TrainerQuestion::evaluate;
+    begin([this, question = std::move(question), is_attempt] {
+        if (is_attempt) attempt(question.request);
+        else answer(question);
     });
 }
 
 void WorkerLoop::begin(std::function<void()> work) {
-    if (busy_) throw Error{Errc::usage, "message: a request while another one is worked on; expected go_on, stop, quit"};
+    if (busy_) throw Error{Errc::usage, "message: a request while another one is worked on; expected event_answer, stop, quit"};
     if (thread_.joinable()) thread_.join();  // it has sent its last message, else busy_ would be set
     busy_ = true;
     progress_.begin_attempt();
@@ -173,12 +117,12 @@ void WorkerLoop::finish(const Event& event) {
     channel_.send(line);
 }
 
-template <class Work>
-void WorkerLoop::attempt(const TrainerJob& job, Work&& work) {
+void WorkerLoop::attempt(const TrainerRequest& request) {
+    const TrainerJob& job = request.job;
     const auto begin = std::chrono::steady_clock::now();
-    channel_.send(message_line(Event{Started{}}));
+    channel_.send(message_line(Event{Happened{AttemptStarted{}}}));
     progress_.leaks().begin(job.plan.device);
-    AttemptOutcome outcome = work();
+    AttemptOutcome outcome = request.question == TrainerQuestion::run ? trainer_.run(job, progress_) : trainer_.evaluate(job, progress_);
     for (const MemoryMark& mark : outcome.memory) progress_.leaks().see(mark);
     const std::optional<MemoryMark> leak = progress_.leaks().leak();
     if (leak) outcome.memory.push_back(*leak);
@@ -193,16 +137,16 @@ void WorkerLoop::attempt(const TrainerJob& job, Work&& work) {
     const bool poisoned =
         outcome.failure && (outcome.failure->kind == FailureKind::cuda_sticky || outcome.failure->kind == FailureKind::hardware);
     const bool leaving = poisoned || leak || held_cache || growth;
-    finish(Ended{std::move(outcome), leaving});
+    finish(Happened{.event = std::move(outcome), .leaving = leaving});
     if (leaving) channel_.stop_receiving();
 }
 
-template <class F>
-void WorkerLoop::answer(std::int64_t id, F&& fill) {
-    Answered answered{.id = id};
+void WorkerLoop::answer(const Ask& question) {
+    Answered answered{.id = question.id};
     QuestionProgress progress{progress_};
     try {
-        fill(answered, progress);
+        const HostMemoryLimit limit{question.most_memory_bytes};
+        fill(answered, question.request, progress);
     } catch (const std::bad_alloc& error) {
         answered.error = error.what();
         answered.no_memory = true;
@@ -214,6 +158,22 @@ void WorkerLoop::answer(std::int64_t id, F&& fill) {
     }
     answered.held_bytes = progress.held_bytes();
     finish(std::move(answered));
+}
+
+void WorkerLoop::fill(Answered& answered, const TrainerRequest& request, QuestionProgress& progress) {
+    switch (request.question) {
+        case TrainerQuestion::profile: answered.profile = trainer_.stoppable_profile(request.job, progress); return;
+        case TrainerQuestion::predict: answered.peak = trainer_.predict(request.job, request.source, progress); return;
+        case TrainerQuestion::measure: answered.findings = trainer_.measure(request.job, progress); return;
+        case TrainerQuestion::check:
+            answered.problems = trainer_.stoppable_check(request.job, progress);
+            answered.remarks = progress.take_lines();
+            return;
+        case TrainerQuestion::info:
+        case TrainerQuestion::run:
+        case TrainerQuestion::evaluate: break;  // Ready has the info, and attempts are not answered so
+    }
+    throw bad_value("ask", std::string{to_text(request.question)}, "profile, predict, check or measure");
 }
 
 }  // namespace hpo::worker

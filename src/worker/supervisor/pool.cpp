@@ -67,8 +67,7 @@ void Pool::submit(const Job& job, ExecutorEvents& events) {
     slot.running->began = slot.running->heard = loop_->now();
     slot.running->prunes_itself = job.prunes_itself;
     slot.worker->log().begin_attempt();
-    if (job.saved_model.empty()) slot.worker->send(RunJob{trainer_job(job)});
-    else slot.worker->send(EvaluateModel{trainer_job(job)});
+    slot.worker->send(Ask{{job.saved_model.empty() ? TrainerQuestion::run : TrainerQuestion::evaluate, trainer_job(job)}});
 }
 
 void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
@@ -103,7 +102,7 @@ MemoryQuestions::Told Pool::trace(const ParamSet& params, const ExecutionPlan& p
 }
 
 CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& plan, std::optional<std::chrono::milliseconds> timeout) {
-    Reply reply = ask(AskCheck{trainer_job(Job{.params = params, .plan = plan}), config_.question_memory_bytes},
+    Reply reply = ask(Ask{{TrainerQuestion::check, trainer_job(Job{.params = params, .plan = plan})}, config_.question_memory_bytes},
                       timeout.value_or(config_.check_timeout));
     if (timeout && reply.late) return {.in_time = false};
     if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + reply.silence};
@@ -114,7 +113,8 @@ CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& plan, std::
 }
 
 std::vector<DeviceFinding> Pool::measure() {
-    Reply reply = ask(AskMeasure{trainer_job(Job{.params = {}, .plan = {.device = config_.device}})}, config_.check_timeout);
+    Reply reply =
+        ask(Ask{{TrainerQuestion::measure, trainer_job(Job{.params = {}, .plan = {.device = config_.device}})}}, config_.check_timeout);
     if (reply.answer && !reply.answer->error) return std::move(reply.answer->findings);
     throw Error{Errc::plugin, reply.answer ? *reply.answer->error : "trainer " + config_.trainer + ": measure: " + reply.silence};
 }
@@ -183,8 +183,8 @@ std::shared_ptr<RemoteWorker> Pool::idle_worker() {
     return question_worker_;
 }
 
-std::shared_ptr<RemoteWorker> Pool::worker_for(const AskPeak& question) {
-    if (question.source != PeakSource::virtual_card) return idle_worker();
+std::shared_ptr<RemoteWorker> Pool::worker_for(const TrainerRequest& question) {
+    if (question.question != TrainerQuestion::predict || question.source != PeakSource::virtual_card) return idle_worker();
     if (!card_worker_) {
         const ExecutionPlan plan{.device = device_inside(config_.device)};
         card_worker_ = start_worker(worker_environment(config_.virtual_card->environment, plan, config_.threads), slots_.size() + 1);
@@ -242,29 +242,36 @@ void Pool::on_event(RemoteWorker& worker, Event event) {
         }
     } else if (auto* answered = std::get_if<Answered>(&event)) {
         if (answered->id == question_) answer_ = std::move(*answered);
-    } else if (const auto* recall = std::get_if<Recall>(&event)) {
-        worker.send(Recalled{recall->key, questions_.recalled(recall->key)});
-    } else if (const auto* kept = std::get_if<Keep>(&event)) {
-        questions_.keep(kept->key, kept->text);
-    } else if (WorkerSlot* slot = slot_of(slots_, worker); slot && slot->running) {
-        // Another program's memory is seen from outside, whether or not it says anything.
-        if (!(info_ && info_->open_ended && std::holds_alternative<Measured>(event))) {
-            slot->running->heard = loop_->now();
-            slot->running->excused_silence = {};
-        }
-        if (auto worker_event = worker_event_of(slot->running->trial, worker.pid(), event)) tell_later(*std::move(worker_event));
-        else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*slot, std::move(*ended));
+    } else if (auto* happened = std::get_if<Happened>(&event)) {
+        on_happened(worker, std::move(*happened));
     }
 }
 
-void Pool::on_ended(WorkerSlot& slot, Ended ended) {
+void Pool::on_happened(RemoteWorker& worker, Happened happened) {
+    if (const auto* recall = std::get_if<Recall>(&happened.event))
+        return worker.send(Answer{{.text = questions_.recalled(recall->key)}, happened.id});
+    if (const auto* kept = std::get_if<Kept>(&happened.event)) return questions_.keep(kept->key, kept->text);
+    WorkerSlot* const slot = slot_of(slots_, worker);
+    if (!slot || !slot->running) return;
+    // Another program's memory is seen from outside, whether or not it says anything.
+    if (!(info_ && info_->open_ended && std::holds_alternative<MemoryMark>(happened.event))) {
+        slot->running->heard = loop_->now();
+        slot->running->excused_silence = {};
+    }
+    if (auto* outcome = std::get_if<AttemptOutcome>(&happened.event)) return on_ended(*slot, std::move(*outcome), happened.leaving);
+    if (auto* started = std::get_if<AttemptStarted>(&happened.event)) started->worker_pid = worker.pid();
+    else if (std::holds_alternative<Alive>(happened.event)) return;
+    tell_later({slot->running->trial, std::move(happened.event), happened.id});
+}
+
+void Pool::on_ended(WorkerSlot& slot, AttemptOutcome told, bool leaving) {
     const std::size_t attempts = running_attempts();
     const Running running = *std::exchange(slot.running, std::nullopt);
     slot.ended = true;
     slot.worker->calm();
     const bool spent = config_.worker_attempts > 0 && slot.attempts >= config_.worker_attempts;
-    slot.leaving = ended.leaving || spent || slot.worker->was_signalled();  // a signal that was sent before the end will still kill it
-    AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
+    slot.leaving = leaving || spent || slot.worker->was_signalled();  // a signal that was sent before the end will still kill it
+    AttemptOutcome outcome = checked_outcome(running, std::move(told));
     if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = slot.worker->log().tail();
     add_xids(outcome, running, attempts);
     outcome.log = slot.worker->log().attempt_text();
@@ -316,26 +323,18 @@ bool Pool::deliver(ExecutorEvents& events) {
         if (std::holds_alternative<AttemptOutcome>(worker_event.what)) {
             for (WorkerSlot& slot : slots_) slot.ended = slot.ended && slot.last_trial != worker_event.trial;
         }
-        if (const auto* report = std::get_if<Report>(&worker_event.what)) judge(events, worker_event.trial, *report);
-        else if (auto* question = std::get_if<Question>(&worker_event.what)) suggest(events, worker_event.trial, std::move(*question));
-        else events.on(worker_event.trial, std::move(worker_event.what));
+        const bool waits = awaits_answer(worker_event.what);
+        EventAnswer answer = events.on(worker_event.trial, std::move(worker_event.what));
+        if (waits) reply(worker_event, std::move(answer));
     }
     return true;
 }
 
-void Pool::judge(ExecutorEvents& events, std::int64_t trial, const Report& report) {
-    const bool stop = !events.on(trial, report).goes_on;
+void Pool::reply(const WorkerEvent& event, EventAnswer answer) {
     for (WorkerSlot& slot : slots_) {
-        if (!slot.running || slot.running->trial != trial || slot.running->stop_asked) continue;
-        if (stop && !slot.running->prunes_itself) ask_to_stop(slot);
-        else slot.worker->send(GoOn{.prune = stop});
-    }
-}
-
-void Pool::suggest(ExecutorEvents& events, std::int64_t trial, Question question) {
-    const Suggestion suggestion = events.on(trial, std::move(question)).suggestion;
-    for (WorkerSlot& slot : slots_) {
-        if (slot.running && slot.running->trial == trial && !slot.running->stop_asked) slot.worker->send(Suggested{suggestion});
+        if (!slot.running || slot.running->trial != event.trial || slot.running->stop_asked) continue;
+        if (!answer.goes_on && !slot.running->prunes_itself) ask_to_stop(slot);
+        else slot.worker->send(Answer{answer, event.id});
     }
 }
 

@@ -82,7 +82,7 @@ public:
     [[nodiscard]] std::optional<hpo::Profile> profile(const hpo::TrainerJob&) override { return std::nullopt; }
     [[nodiscard]] std::vector<hpo::TrainerProblem> stoppable_check(const hpo::TrainerJob& job, hpo::Progress& progress) override {
         if (flaw("crash_in_forward")) {
-            progress.tell(R"({"phase":"forward"})");
+            progress.phase("forward");
             std::raise(SIGSEGV);
         }
         return check(job);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/trainer/event_progress.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/child/host_growth.hpp"
@@ -21,36 +22,19 @@
 
 namespace hpo::worker {
 
-/// The Progress of one attempt. It sends reports to the supervisor and waits for the answers.
+/// The Progress of one attempt. It sends the events to the supervisor and waits for the answers.
 ///
 /// Design note: a report waits for its answer, so a trial is pruned at the very step that the pruner judged. Without that, the same study
 /// would prune at other steps on a busier machine.
-class RemoteProgress final : public Progress {
+class RemoteProgress final : public EventProgress {
 public:
     explicit RemoteProgress(Channel& channel) : channel_{channel} {}
 
-    [[nodiscard]] bool report(std::int64_t step, double value) override;
-    void last_step(std::int64_t step) override { last_step_ = step; }
     [[nodiscard]] bool stop_requested() const override { return stop_; }
-    [[nodiscard]] Value suggest(const std::string& name, const std::string& distribution) override;
-    [[nodiscard]] std::optional<std::string> recall(const std::string& key) override;
-    void keep(const std::string& key, const std::string& text) override { channel_.send(message_line(Event{Keep{key, text}})); }
-    void memory(const MemoryMark& mark) override {
-        leaks_.see(mark);
-        channel_.send(message_line(Event{Measured{mark}}));
-    }
-    void alive() override { channel_.send(message_line(Event{Alive{}})); }
-    void checkpointed(std::int64_t step) override { channel_.send(message_line(Event{Checkpointed{step}})); }
-    void log(std::string_view line) override {
-        const std::string text = std::string{line} + '\n';
-        static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
-    }
 
-    /// @name The supervisor's answers, from the thread that listens
+    /// @name From the thread that listens to the supervisor
     /// @{
-    void go_on(bool prune);
-    void suggested(Suggestion suggestion);
-    void recalled(Recalled answer);
+    void answered(Answer answer);
     void stop();
     /// @}
     void begin_attempt();
@@ -58,15 +42,16 @@ public:
     [[nodiscard]] LeakWatch& leaks() { return leaks_; }
 
 private:
+    EventAnswer on(const AttemptEvent& event) override;
+    /// Sends an event that awaits_answer. Once the attempt was asked to end, no answer is waited for.
+    EventAnswer ask(const AttemptEvent& event);
+
     Channel& channel_;
     LeakWatch leaks_;
-    std::optional<std::int64_t> last_step_;  ///< set by the attempt's thread, like leaks_
     std::mutex mutex_;
-    std::condition_variable answered_;
-    int unanswered_ = 0;
-    bool prune_ = false;  ///< the answer to the latest report
-    std::optional<Suggestion> suggested_;
-    std::optional<Recalled> recalled_;
+    std::condition_variable changed_;
+    std::int64_t asked_ = 0;        ///< id of the latest event that awaits its answer; set by the attempt's thread
+    std::optional<Answer> answer_;  ///< the latest
     std::atomic<bool> stop_ = false;
 };
 
@@ -111,25 +96,19 @@ public:
     [[nodiscard]] int serve();
 
 private:
-    void obey(RunJob& request);
-    void obey(EvaluateModel& request);
-    void obey(AskProfile& request);
-    void obey(AskPeak& request);
-    void obey(AskCheck& request);
-    void obey(AskMeasure& request);
-    void obey(const GoOn& answer) { progress_.go_on(answer.prune); }
+    void obey(Ask& request);
+    void obey(Answer& answer) { progress_.answered(std::move(answer)); }
     void obey(const Stop&) { progress_.stop(); }
-    void obey(Suggested& answer) { progress_.suggested(std::move(answer.suggestion)); }
-    void obey(Recalled& answer) { progress_.recalled(std::move(answer)); }
     void obey(const Quit&) {}
 
     void begin(std::function<void()> work);
     /// Sends the thread's last message. The next request may come at once.
     void finish(const Event& event);
-    template <class Work>
-    void attempt(const TrainerJob& job, Work&& work);
-    template <class F>
-    void answer(std::int64_t id, F&& fill);
+    /// Trains, or evaluates a model.
+    void attempt(const TrainerRequest& request);
+    /// Answers any other question.
+    void answer(const Ask& question);
+    void fill(Answered& answered, const TrainerRequest& request, QuestionProgress& progress);
 
     Channel& channel_;
     Trainer& trainer_;

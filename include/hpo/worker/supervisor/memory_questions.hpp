@@ -44,11 +44,11 @@ public:
     void keep(const std::string& key, const std::string& text) { known_.keep_text(text_key(key), text); }
 
     /// `ask(question, timeout)` returns a Reply. The result is nullopt if no answer came, or if the trainer cannot tell.
-    template <class Ask>
-    [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job, const Ask& ask) {
+    template <class Asker>
+    [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job, const Asker& ask) {
         Rung& rung = rungs_.back();
         if (rung.given_up()) return std::nullopt;
-        const Reply reply = ask(AskProfile{job}, config_.profile_timeout);
+        const Reply reply = ask(Ask{{TrainerQuestion::profile, job}}, config_.profile_timeout);
         if (reply.interrupted) return std::nullopt;
         if (!reply.answer) {
             ++rung.losses;
@@ -70,22 +70,22 @@ public:
         Kind kind = Kind::limit;  ///< of why_not
     };
     /// Notes each new reason for no prediction.
-    template <class Ask>
-    [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
+    template <class Asker>
+    [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Asker& ask) {
         Told told = quietly_predict(job, source, ask);
         if (!told.prediction && told.kind != Told::Kind::not_asked) note_reason(source, told);
         return told;
     }
     /// The same without a note.
-    template <class Ask>
-    [[nodiscard]] Told quietly_predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
+    template <class Asker>
+    [[nodiscard]] Told quietly_predict(const TrainerJob& job, PeakSource source, const Asker& ask) {
         const std::string key = prediction_key(info_, predictor_, job, source, files_);
         if (auto known = job.trace_file.empty() ? known_.find(key) : std::nullopt) return {std::move(known), {}};
         Rung& rung = rung_of(source);
         if (rung.given_up()) return {std::nullopt, rung.latest, Told::Kind::not_asked};
         if (!has(source)) return refuse(source, "the trainer has none");
         if (source == PeakSource::virtual_card && !config_.virtual_card) return refuse(source, config_.why_no_virtual_card);
-        const Reply reply = ask(AskPeak{job, source, config_.question_memory_bytes}, config_.prediction_timeout);
+        const Reply reply = ask(Ask{{TrainerQuestion::predict, job, source}, config_.question_memory_bytes}, config_.prediction_timeout);
         if (reply.interrupted) return {std::nullopt, reply.silence, Told::Kind::not_asked};
         if (!reply.answer) {
             ++rung.losses;
@@ -105,8 +105,8 @@ public:
 
     /// The evidence from the strongest source that answers, never from a stronger one than `wanted`. `capacity`: of the device, if it is
     /// known.
-    template <class Ask>
-    [[nodiscard]] MemoryEvidence gather(const TrainerJob& job, Evidence wanted, std::optional<std::int64_t> capacity, const Ask& ask) {
+    template <class Asker>
+    [[nodiscard]] MemoryEvidence gather(const TrainerJob& job, Evidence wanted, std::optional<std::int64_t> capacity, const Asker& ask) {
         MemoryEvidence evidence;
         std::string instead;
         if (wanted == Evidence::none) return evidence;
@@ -137,9 +137,9 @@ private:
     ///
     /// A program's allocator does not know its share of the device, so it takes all that it would cache (PeakPrediction::comfort). It gives
     /// cached memory back only where the whole device is full.
-    template <class Ask>
+    template <class Asker>
     [[nodiscard]] MemoryEvidence gather_of_program(const TrainerJob& job, Evidence wanted, std::optional<std::int64_t> capacity,
-                                                   const Ask& ask) {
+                                                   const Asker& ask) {
         MemoryEvidence evidence;
         if (wanted == Evidence::shape || !has(PeakSource::virtual_card) || !config_.virtual_card) return evidence;
         if (job.params.empty()) return evidence;  // it asks for them while it runs
@@ -194,8 +194,8 @@ private:
     void note_reason(PeakSource source, const Told& told);
     [[nodiscard]] std::string problem_in(const Answered& answer) const;
     /// The profile is per example, so the micro-batch does not change it. If a guard tries several micro-batches, it is asked only once.
-    template <class Ask>
-    std::optional<Profile> profile_of_any_batch(TrainerJob job, const Ask& ask) {
+    template <class Asker>
+    std::optional<Profile> profile_of_any_batch(TrainerJob job, const Asker& ask) {
         job.plan.micro_batch.reset();
         std::string key = record_line(job);
         if (key != latest_job_) {

@@ -98,7 +98,7 @@ public:
 private:
     struct Asker {
         Pool& pool;
-        Reply operator()(auto question, std::chrono::milliseconds timeout) const { return pool.ask(std::move(question), timeout); }
+        Reply operator()(Ask question, std::chrono::milliseconds timeout) const { return pool.ask(std::move(question), timeout); }
     };
 
     Environment environment_of(const ExecutionPlan& plan) const { return worker_environment(config_.environment, plan, config_.threads); }
@@ -123,7 +123,8 @@ private:
 
     void on_event(RemoteWorker& worker, Event event) override;
 
-    void on_ended(WorkerSlot& slot, Ended ended);
+    void on_happened(RemoteWorker& worker, Happened happened);
+    void on_ended(WorkerSlot& slot, AttemptOutcome outcome, bool leaving);
 
     [[nodiscard]] std::size_t running_attempts() const;
     /// Adds what the driver reported meanwhile to the failure of an attempt that just ended and still counts as running.
@@ -138,23 +139,22 @@ private:
     }
     /// Passes on the events that came. Returns false if there were none.
     bool deliver(ExecutorEvents& events);
-    void judge(ExecutorEvents& events, std::int64_t trial, const Report& report);
-    void suggest(ExecutorEvents& events, std::int64_t trial, Question question);
+    /// Passes on the tuner's answer to an event. Asks the worker to stop if it is to end there.
+    void reply(const WorkerEvent& event, EventAnswer answer);
 
     /// An idle worker, or one of those that are kept for questions.
-    std::shared_ptr<RemoteWorker> worker_for(const AskPeak& question);
-    std::shared_ptr<RemoteWorker> worker_for(const auto&) { return idle_worker(); }
+    std::shared_ptr<RemoteWorker> worker_for(const TrainerRequest& question);
     std::shared_ptr<RemoteWorker> idle_worker();
     [[nodiscard]] bool has(const RemoteWorker& worker) {
         return &worker == question_worker_.get() || &worker == card_worker_.get() || slot_of(slots_, worker);
     }
 
     /// Asks a worker a question. Ends the worker if it does not answer.
-    Reply ask(auto question, std::chrono::milliseconds timeout) {
+    Reply ask(Ask question, std::chrono::milliseconds timeout) {
         const auto stopped = [&] { return config_.stop_requested && config_.stop_requested(); };
         if (stopped()) return Reply::given_up();
         question.id = ++question_;
-        const std::shared_ptr<RemoteWorker> asked = worker_for(question);
+        const std::shared_ptr<RemoteWorker> asked = worker_for(question.request);
         answer_.reset();
         asked->send(std::move(question));
         bool stop = false;
