@@ -4,6 +4,8 @@
 #include <exception>
 #include <variant>
 
+#include "hpo/base/cases.hpp"
+
 namespace hpo {
 
 EventAnswer tell(Progress& progress, const AttemptEvent& event) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/base/cases.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "support/eventually.hpp"
 

@@ -115,10 +115,4 @@ struct EventAnswer {
     return std::holds_alternative<Report>(event) || std::holds_alternative<Question>(event) || std::holds_alternative<Recall>(event);
 }
 
-/// One function out of several, for std::visit.
-template <class... Functions>
-struct Cases : Functions... {
-    using Functions::operator()...;
-};
-
 }  // namespace hpo

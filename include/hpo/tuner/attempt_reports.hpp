@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "hpo/base/cases.hpp"
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/trainer/executor.hpp"
