@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bench/edge_study.hpp"
@@ -28,6 +29,7 @@
 #include "hpo/registry/builtins.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 
 namespace {
 
@@ -114,8 +116,10 @@ constexpr double time_hours = 48;
 class Clock final : public hpo::TuneObserver {
 public:
     explicit Clock(const Device& device) : device_{device} {}
-    void trial_finished(const hpo::Trial& trial) override {
-        if (trial.state == hpo::TrialState::complete && device_.now_seconds() <= 3600 * time_hours) best = std::min(best, trial.values[0]);
+    void on(const hpo::StudyEvent& event) override {
+        const auto* const finished = std::get_if<hpo::event::TrialFinished>(&event);
+        if (!finished || finished->trial.state != hpo::TrialState::complete || device_.now_seconds() > 3600 * time_hours) return;
+        best = std::min(best, finished->trial.values[0]);
     }
     double best = HUGE_VAL;
 

@@ -16,6 +16,7 @@
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/live_session.hpp"
 #include "hpo/tuner/session.hpp"
+#include "hpo/tuner/study_event.hpp"
 
 namespace hpo {
 
@@ -122,7 +123,7 @@ public:
 
 private:
     static TuneObserver& silent() {
-        static TuneObserver observer;
+        static SilentObserver observer;
         return observer;
     }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 
 #include "hpo/device/ledger_reservations.hpp"
 #include "hpo/guard/predicted_estimate.hpp"
@@ -18,6 +19,7 @@
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
@@ -78,13 +80,15 @@ struct HoldsFirst final : TuneObserver {
     HoldsFirst(const HoldsFirst&) = delete;
     HoldsFirst& operator=(const HoldsFirst&) = delete;
     ~HoldsFirst() override { go_on(); }
-    void reported(const Trial& trial, const Report& /*report*/) override {
+    void on(const StudyEvent& event) override {
+        if (const auto* const reported = std::get_if<event::Reported>(&event)) hold(reported->trial);
+        if (const auto* const finished = std::get_if<event::TrialFinished>(&event); finished && finished->trial.number != 0 && --left == 0)
+            go_on();
+    }
+    void hold(const Trial& trial) {
         if (trial.number != 0 || left <= 0 || held > 0) return;
         held = static_cast<pid_t>(trial.attempts.back().worker_pid);
         ::kill(held, SIGSTOP);  // it waits for the answer to its report, so it holds no lock
-    }
-    void trial_finished(const Trial& trial) override {
-        if (trial.number != 0 && --left == 0) go_on();
     }
     void go_on() const {
         if (held > 0) ::kill(held, SIGCONT);

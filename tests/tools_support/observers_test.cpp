@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: MIT
-#include <fstream>
-#include <iterator>
-#include <regex>
+#include "tune/display/observers.hpp"
+
 #include <string>
+#include <vector>
 
 #include "support/catch.hpp"
+#include "support/listener.hpp"
 
-namespace {
+using namespace hpo;
 
-std::string text_of(const std::string& file) {
-    std::ifstream in{std::string{HPO_SOURCE_DIR} + "/" + file};
-    return {std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
-}
-
-}  // namespace
-
-TEST_CASE("whatever an observer of a study can be told, several observers are told") {
-    const std::string options = text_of("include/hpo/tuner/options.hpp");
-    const std::string observers = text_of("tools/tune/display/observers.hpp");
-    const std::regex call{"virtual void (\\w+)\\("};
-    int calls = 0;
-    for (std::sregex_iterator each{options.begin(), options.end(), call}; each != std::sregex_iterator{}; ++each, ++calls) {
-        CAPTURE((*each)[1].str());
-        CHECK(observers.find("tell(&TuneObserver::" + (*each)[1].str()) != std::string::npos);
-    }
-    CHECK(calls >= 19);
+TEST_CASE("several observers of a study are told each event, in their order") {
+    std::vector<std::string> told;
+    const auto observer = [&](const std::string& name) {
+        return test::Listener{
+            [&told, name](const event::TrialFinished& event) { told.push_back(name + std::to_string(event.trial.number)); },
+            [&told, name](const event::Idle&) { told.push_back(name + " idle"); }};
+    };
+    auto first = observer("a");
+    auto second = observer("b");
+    tune::Observers observers{{&first, &second}};
+    Trial trial;
+    trial.number = 7;
+    observers.on(event::TrialFinished{trial});
+    observers.on(event::Idle{});
+    CHECK(told == std::vector<std::string>{"a7", "b7", "a idle", "b idle"});
 }

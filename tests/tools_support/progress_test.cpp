@@ -8,6 +8,7 @@
 #include <limits>
 #include <thread>
 
+#include "hpo/tuner/study_event.hpp"
 #include "small_terminal.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
@@ -46,11 +47,12 @@ void begin(Progress& progress, const std::string& name) {
     Study study;
     study.name = name;
     study.directions = {Direction::maximize};
-    progress.study_opened(study, {});
-    for (std::int64_t number = 0; number < 12; ++number) progress.trial_finished(complete_trial(number, 0.8 + 0.005 * double(number)));
+    progress.on(event::StudyOpened{study, {}});
+    for (std::int64_t number = 0; number < 12; ++number)
+        progress.on(event::TrialFinished{complete_trial(number, 0.8 + 0.005 * double(number))});
     Trial running = complete_trial(12, 0);
     running.state = TrialState::running;
-    progress.attempt_started(running, Attempt{});
+    progress.on(event::AttemptBegan{running, Attempt{}});
 }
 
 }  // namespace
@@ -79,7 +81,7 @@ TEST_CASE("a running trial is shown with the parameters that its attempt runs wi
     trial.state = TrialState::running;
     Attempt attempt;
     attempt.changed_params.emplace().set("optim.lr", FloatDistribution{1e-4, 1e-1}, 0.05);  // by a rule
-    progress.attempt_started(trial, attempt);
+    progress.on(event::AttemptBegan{trial, attempt});
     std::string text;
     for (const std::string& each : progress.block(120)) text += each + "\n";
     CHECK_THAT(text, Contains("trial 13") && Contains("lr=0.05"));
@@ -113,8 +115,8 @@ TEST_CASE("a name and a reason with control characters reach neither a terminal 
             failed.state = TrialState::fail;
             failed.values.clear();
             failed.attempts.back().failure = Failure{.kind = FailureKind::trainer_error, .message = "why \x1b[31m\nframes"};
-            progress.attempt_ended(failed, failed.attempts.back());
-            progress.trial_finished(failed);
+            progress.on(event::AttemptEnded{failed, failed.attempts.back()});
+            progress.on(event::TrialFinished{failed});
         }
         ::close(out);
         return test::read_file(file);
@@ -138,7 +140,7 @@ TEST_CASE("proposals that are refused in a row are one line with the parameters 
         const auto refuse = [&](double x) {
             Rejection rejection{.reason = "needs " + std::to_string(int(x)) + " GiB"};
             rejection.params.set("x", FloatDistribution{0, 1000}, x);
-            progress.rejected(rejection);
+            progress.on(event::ConfigurationRejected{rejection});
         };
         for (int i = 1; i <= 300; ++i) refuse(i);
         progress.note("then");
@@ -164,13 +166,13 @@ TEST_CASE("an attempt that fails is told with its trial's end, or alone where an
         Attempt& attempt = trial.attempts.back();
         attempt.failure = Failure{.kind = FailureKind::out_of_memory, .message = "refused", .where = "forward", .requested_bytes = 3 << 20};
         attempt.decision = "out of memory at micro-batch 64: retry at 32 (rule: a quarter)";
-        progress.attempt_ended(trial, attempt);
-        progress.idle();
+        progress.on(event::AttemptEnded{trial, attempt});
+        progress.on(event::Idle{});
         attempt.failure = Failure{.kind = FailureKind::non_finite, .message = "the loss is nan"};
         attempt.decision = "non_finite";
-        progress.attempt_ended(trial, attempt);
+        progress.on(event::AttemptEnded{trial, attempt});
         trial.state = TrialState::fail;
-        progress.trial_finished(trial);
+        progress.on(event::TrialFinished{trial});
     }
     ::close(out);
     CHECK(test::read_file(file) ==
@@ -193,10 +195,10 @@ void go_on(Progress& progress) {
     Study study;
     study.name = "s";
     study.directions = {Direction::maximize};
-    progress.study_opened(study, {paced_trial(0), paced_trial(1)});
+    progress.on(event::StudyOpened{study, {paced_trial(0), paced_trial(1)}});
     Trial running = complete_trial(2, 0);
     running.state = TrialState::running;
-    progress.attempt_started(running, Attempt{});
+    progress.on(event::AttemptBegan{running, Attempt{}});
 }
 
 std::string shown(Progress& progress) {
@@ -223,7 +225,7 @@ TEST_CASE("the time left is shared by the workers, and is not less than the long
     of_four.workers = 2;
     Progress progress{of_four};
     go_on(progress);
-    progress.attempt_started(complete_trial(3, 0), Attempt{});
+    progress.on(event::AttemptBegan{complete_trial(3, 0), Attempt{}});
     CHECK_THAT(shown(progress), Contains("left 10 s") || Contains("left 10.0 s"));  // by the clock, a little less than 10
 }
 
@@ -234,7 +236,7 @@ TEST_CASE("the time left counts that fewer trials run at once than there are wor
     Progress progress{of_four};
     go_on(progress);  // one runs, and memory lets no other run beside it
     for (const std::int64_t number : {3, 4})
-        progress.attempt_waits(complete_trial(number, 0), Attempt{}, {.what = AttemptWait::What::memory, .need_bytes = 55 << 20});
+        progress.on(event::AttemptWaits{complete_trial(number, 0), Attempt{}, {.what = AttemptWait::What::memory, .need_bytes = 55 << 20}});
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
     CHECK_THAT(shown(progress), Contains("left 30 s"));
     CHECK_THAT(shown(progress), Contains("trial 3  waits for 55.00 MiB of memory"));
@@ -247,10 +249,10 @@ TEST_CASE("a trial that waits shows for what and how long, no memory, and its pa
     go_on(progress);
     Trial trial = complete_trial(2, 0);
     trial.attempts = {Attempt{}};
-    progress.memory_marked(trial, {.name = "step", .seconds = 0, .step = std::nullopt, .reading = {.allocated = 38 << 20}});
+    progress.on(event::MemoryMarked{trial, {.name = "step", .seconds = 0, .step = std::nullopt, .reading = {.allocated = 38 << 20}}});
     CHECK_THAT(shown(progress), Contains("trial 2  38.00 MiB"));
     trial.attempts.back().failure = Failure{.kind = FailureKind::environment, .message = "Connection timed out"};
-    progress.attempt_ended(trial, trial.attempts.back());
+    progress.on(event::AttemptEnded{trial, trial.attempts.back()});
     CHECK_THAT(shown(progress), Contains("trial 2  waits for memory") && !Contains("trial 2  38"));
     const std::vector<std::pair<AttemptWait, std::string>> waits{
         {{.what = AttemptWait::What::pause, .seconds = 40}, "pauses for 40 s"},
@@ -258,13 +260,13 @@ TEST_CASE("a trial that waits shows for what and how long, no memory, and its pa
         {{.what = AttemptWait::What::others}, "waits until no other trial runs"},
         {{.what = AttemptWait::What::worker}, "waits for a worker"}};
     for (const auto& [wait, text] : waits) {
-        progress.attempt_waits(trial, Attempt{}, wait);
+        progress.on(event::AttemptWaits{trial, Attempt{}, wait});
         CAPTURE(text);
         const std::string words = shown(progress);
         CHECK_THAT(words, Contains("trial 2  " + text) && Contains("(attempt 2)"));
         if (wait.seconds > 0) CHECK_THAT(words, Contains("left 50 s"));  // then it takes 10 s
     }
-    progress.attempt_started(trial, Attempt{.index = 1});
+    progress.on(event::AttemptBegan{trial, Attempt{.index = 1}});
     CHECK_THAT(shown(progress), !Contains("waits"));
 }
 
@@ -286,9 +288,9 @@ TEST_CASE("a running trial shows how many steps a trial has, and what it has don
     Progress progress{of_three};
     go_on(progress);
     Trial running = complete_trial(2, 0);
-    progress.reported(running, {.step = 10, .value = 0.4});
+    progress.on(event::Reported{running, {.step = 10, .value = 0.4}});
     CHECK_THAT(shown(progress), Contains("step 10 of 10: 0.4") && Contains("left 0 s"));
-    progress.reported(running, {.step = 11, .value = 0.4});
+    progress.on(event::Reported{running, {.step = 11, .value = 0.4}});
     CHECK_THAT(shown(progress), Contains("step 11: 0.4"));
 }
 
@@ -299,8 +301,8 @@ TEST_CASE("an objective in bytes is shown as a size") {
     Study study;
     study.name = "small";
     study.directions = {Direction::minimize};
-    progress.study_opened(study, {});
-    progress.trial_finished(complete_trial(0, 16.390625 * (1 << 20)));
+    progress.on(event::StudyOpened{study, {}});
+    progress.on(event::TrialFinished{complete_trial(0, 16.390625 * (1 << 20))});
     CHECK_THAT(progress.block(120).front(), Contains("best peak_memory_bytes 16.39 MiB"));
     CHECK(tools::metric_value_text("peak_memory_bytes", 900.5) == "900.5 bytes");
     CHECK(tools::metric_value_text("peak_memory_bytes", -3 * 1024.0) == "-3.00 KiB");

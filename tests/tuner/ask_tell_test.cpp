@@ -10,6 +10,7 @@
 #include "hpo/sampler/tpe.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner/ask_tell.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/catch.hpp"
 #include "tuner/full_disk_store.hpp"
 
@@ -19,7 +20,7 @@ using hpo::tests::FullDiskStore;
 
 namespace {
 
-TuneObserver silent;
+SilentObserver silent;
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "hpo/guard/formula.hpp"
@@ -18,6 +19,7 @@
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 
@@ -72,7 +74,9 @@ void one_float(SpaceTrial& trial) { (void)trial.suggest_float("x", 0, 1); }
 
 struct Seen final : TuneObserver {
     std::vector<std::string> left_out;
-    void device_left_out(const std::string& device, double, const Failure&) override { left_out.push_back(device); }
+    void on(const StudyEvent& event) override {
+        if (const auto* const left = std::get_if<event::DeviceLeftOut>(&event)) left_out.push_back(left->device);
+    }
 };
 
 template <MemoryGuard G, RecoveryPolicy R>

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hpo/guard/unlimited.hpp"
@@ -12,6 +13,7 @@
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/catch.hpp"
 #include "support/wording.hpp"
 
@@ -46,7 +48,10 @@ private:
 };
 
 struct LeftOutListener final : TuneObserver {
-    void left_out(const Trial& trial, const std::string& what) override { told.push_back(std::to_string(trial.number) + ": " + what); }
+    void on(const StudyEvent& event) override {
+        if (const auto* const left_out = std::get_if<event::ValueLeftOut>(&event))
+            told.push_back(std::to_string(left_out->trial.number) + ": " + left_out->what);
+    }
     std::vector<std::string> told;
 };
 

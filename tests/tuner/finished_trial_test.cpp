@@ -17,6 +17,7 @@
 #include "hpo/guard/predicted_estimate.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/catch.hpp"
 #include "support/sanitizer.hpp"
 #include "support/temporary_directory.hpp"
@@ -102,7 +103,7 @@ struct FileStudy {
     tests::TemporaryDirectory folder;
     store::Sqlite store{folder.file("study.db")};
     TuneOptions options;
-    TuneObserver observer;
+    SilentObserver observer;
     tuner::Bookkeeping books{store, "s", options, observer};
 };
 

@@ -17,7 +17,9 @@
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/catch.hpp"
+#include "support/listener.hpp"
 
 using namespace hpo;
 
@@ -90,10 +92,8 @@ TEST_CASE("trials in threads draw the same parameters as one after the other") {
 }
 
 TEST_CASE("reports of trials in threads are judged on the tuner's thread, and prune") {
-    struct Observer final : TuneObserver {
-        void reported(const Trial& /*trial*/, const Report& /*report*/) override { threads.insert(std::this_thread::get_id()); }
-        std::set<std::thread::id> threads;
-    } observer;
+    std::set<std::thread::id> reporting_threads;
+    test::Listener observer{[&](const event::Reported&) { reporting_threads.insert(std::this_thread::get_id()); }};
     tuner::InThreads threads{3, [](tuner::RunningJob& job) {
                                  for (int step = 1; step <= 5; ++step) {
                                      if (!job.report(step, x_of(job))) return 0.0;
@@ -102,7 +102,7 @@ TEST_CASE("reports of trials in threads are judged on the tuner's thread, and pr
                              }};
     store::InMemory store;
     const TuneResult result = tuner_with(AboveAHalf{}).optimize(store, "s", one_number, threads, {.trials = 30}, observer);
-    CHECK(observer.threads == std::set{std::this_thread::get_id()});
+    CHECK(reporting_threads == std::set{std::this_thread::get_id()});
     std::set<TrialState> states;
     for (const Trial& trial : result.trials) {
         states.insert(trial.state);
@@ -150,9 +150,7 @@ TEST_CASE("a stop interrupts trials in threads at their next report, and one tha
 }
 
 TEST_CASE("what an observer throws ends the run, and the trials in threads with it") {
-    struct Thrower final : TuneObserver {
-        void reported(const Trial& /*trial*/, const Report& /*report*/) override { throw std::runtime_error{"the display broke"}; }
-    } observer;
+    test::Listener observer{[](const event::Reported&) { throw std::runtime_error{"the display broke"}; }};
     Meeting meeting{2};
     tuner::InThreads threads{2, [&](tuner::RunningJob& job) {
                                  if (!meeting.arrive()) throw std::runtime_error{"alone"};
@@ -166,11 +164,9 @@ TEST_CASE("what an observer throws ends the run, and the trials in threads with 
 }
 
 TEST_CASE("an observer that throws at each end leaves no trial of the run open, also after a stop") {
-    struct Thrower final : TuneObserver {
-        void attempt_ended(const Trial& trial, const Attempt& /*attempt*/) override {
-            throw std::runtime_error{"trial " + std::to_string(trial.number) + " cannot be shown"};
-        }
-    } observer;
+    test::Listener observer{[](const event::AttemptEnded& event) {
+        throw std::runtime_error{"trial " + std::to_string(event.trial.number) + " cannot be shown"};
+    }};
     for (const bool stops : {false, true}) {
         Meeting meeting{4};
         std::atomic<bool> stop = false;

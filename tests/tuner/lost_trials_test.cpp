@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "hpo/guard/unlimited.hpp"
@@ -12,7 +14,9 @@
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/catch.hpp"
+#include "support/listener.hpp"
 
 using namespace hpo;
 
@@ -53,8 +57,11 @@ private:
 };
 
 struct RetryListener final : TuneObserver {
-    void goes_on(const Trial& trial, const Trial& lost) override { again.emplace_back(lost.number, trial.number); }
-    void left_alone(const Trial& lost, const std::string& why) override { left.push_back(std::to_string(lost.number) + ": " + why); }
+    void on(const StudyEvent& event) override {
+        if (const auto* const next = std::get_if<event::TrialGoesOn>(&event)) again.emplace_back(next->lost.number, next->trial.number);
+        if (const auto* const alone = std::get_if<event::TrialLeftAlone>(&event))
+            left.push_back(std::to_string(alone->lost.number) + ": " + alone->why);
+    }
     std::vector<std::pair<std::int64_t, std::int64_t>> again;
     std::vector<std::string> left;
 };
@@ -173,11 +180,9 @@ TEST_CASE("a lost trial that the space would not make now is told, and replaced"
 }
 
 TEST_CASE("an objective's trial that an error of the study cut short runs again with what it had drawn") {
-    struct : TuneObserver {
-        void reported(const Trial& trial, const Report& /*report*/) override {
-            if (trial.number == 1) throw std::runtime_error{"the observer's"};
-        }
-    } observer;
+    test::Listener observer{[](const event::Reported& event) {
+        if (event.trial.number == 1) throw std::runtime_error{"the observer's"};
+    }};
     store::InMemory store;
     const auto objective = [](LiveTrial& trial) {
         const double x = trial.suggest_float("x", 0, 1);
@@ -194,9 +199,7 @@ TEST_CASE("an objective's trial that an error of the study cut short runs again 
 }
 
 TEST_CASE("an objective that asks for other parameters now draws its own in place of a lost trial, which costs no trial") {
-    struct : TuneObserver {
-        void reported(const Trial& /*trial*/, const Report& /*report*/) override { throw std::runtime_error{"the observer's"}; }
-    } observer;
+    test::Listener observer{[](const event::Reported&) { throw std::runtime_error{"the observer's"}; }};
     const auto asks = [](double low, bool with_n) {
         return [low, with_n](LiveTrial& trial) {
             const double x = trial.suggest_float("x", low, low + 1);

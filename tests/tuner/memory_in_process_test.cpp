@@ -17,7 +17,9 @@
 
 #include "hpo/hpo.hpp"
 #include "hpo/tuner/in_threads.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/catch.hpp"
+#include "support/listener.hpp"
 
 using namespace hpo;
 
@@ -343,18 +345,15 @@ TEST_CASE("a peak that a trial function tells is in the store, and a guard that 
 }
 
 TEST_CASE("memory marks of trials in threads come on the tuner's thread, before the report that follows them") {
-    struct Observer final : TuneObserver {
-        void memory_marked(const Trial& trial, const MemoryMark& mark) override {
-            told.push_back(std::to_string(trial.number) + " " + mark.name);
-            own_thread = own_thread && std::this_thread::get_id() == thread;
-        }
-        void reported(const Trial& trial, const Report& report) override {
-            told.push_back(std::to_string(trial.number) + " report " + std::to_string(report.step));
-        }
-        std::vector<std::string> told;
-        bool own_thread = true;
-        std::thread::id thread = std::this_thread::get_id();
-    } observer;
+    std::vector<std::string> told;
+    bool own_thread = true;
+    test::Listener observer{[&, thread = std::this_thread::get_id()](const event::MemoryMarked& event) {
+                                told.push_back(std::to_string(event.trial.number) + " " + event.mark.name);
+                                own_thread = own_thread && std::this_thread::get_id() == thread;
+                            },
+                            [&](const event::Reported& event) {
+                                told.push_back(std::to_string(event.trial.number) + " report " + std::to_string(event.report.step));
+                            }};
     tuner::InThreads threads{1, [](tuner::RunningJob& job) {
                                  for (int step = 1; step <= 2; ++step) {
                                      job.memory("step", {.allocated = step});
@@ -365,8 +364,8 @@ TEST_CASE("memory marks of trials in threads come on the tuner's thread, before 
                              }};
     Tuner tuner{sampler::Random{}};
     tuner.optimize(store::InMemory{}, "s", sizes, threads, {.trials = 1}, observer);
-    CHECK(observer.told == std::vector<std::string>{"0 step", "0 report 1", "0 step", "0 report 2", "0 end"});
-    CHECK(observer.own_thread);
+    CHECK(told == std::vector<std::string>{"0 step", "0 report 1", "0 step", "0 report 2", "0 end"});
+    CHECK(own_thread);
 }
 
 TEST_CASE("an attempt that has settled at less than its estimate lets another one start beside it") {
@@ -388,9 +387,7 @@ TEST_CASE("an attempt that has settled at less than its estimate lets another on
 }
 
 TEST_CASE("what the tuner throws about a memory mark is no failure of the trial") {
-    struct Thrower final : TuneObserver {
-        void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) override { throw std::runtime_error{"the display broke"}; }
-    } observer;
+    test::Listener observer{[](const event::MemoryMarked&) { throw std::runtime_error{"the display broke"}; }};
     const auto function = [](tuner::RunningJob& job) {
         job.memory("begin", {.allocated = 1});
         return 1.0;

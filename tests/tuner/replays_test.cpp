@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hpo/guard/unlimited.hpp"
@@ -13,6 +14,7 @@
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;
@@ -60,7 +62,10 @@ private:
 
 struct Told final : TuneObserver {
     std::vector<std::pair<std::int64_t, std::string>> replayed_trials;
-    void replayed(const Trial& trial, const std::string& told) override { replayed_trials.emplace_back(trial.number, told); }
+    void on(const StudyEvent& event) override {
+        if (const auto* const replayed = std::get_if<event::TrialReplayed>(&event))
+            replayed_trials.emplace_back(replayed->trial.number, replayed->told);
+    }
 };
 
 TuneResult run_on(StickyDevice& device, store::InMemory& store, Told& told, std::int64_t trials) {

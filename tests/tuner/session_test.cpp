@@ -20,7 +20,9 @@
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/catch.hpp"
+#include "support/listener.hpp"
 #include "support/temporary_directory.hpp"
 #include "tuner/full_disk_store.hpp"
 
@@ -161,15 +163,12 @@ TEST_CASE("a trial that runs out of memory comes back with a smaller micro-batch
 }
 
 TEST_CASE("a trial that was stopped after a failure begins again with the plan of the retry, not with the one that failed") {
-    struct StopAtEnd final : TuneObserver {
-        void attempt_ended(const Trial&, const Attempt&) override { ended = true; }
-        bool ended = false;
-    };
     Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     TuneOptions options{.trials = 1, .plan = {.effective_batch = 128}};
-    StopAtEnd observer;
-    options.stop_requested = [&] { return observer.ended; };
+    bool ended = false;
+    test::Listener observer{[&](const event::AttemptEnded&) { ended = true; }};
+    options.stop_requested = [&] { return ended; };
     MemoryBound stopped{100 * mebibyte};
     const TuneResult before = tuner.optimize(store, "s", batches, stopped, options, observer);
     REQUIRE(before.interrupted);
@@ -513,11 +512,7 @@ TEST_CASE("constraints that are told at an attempt's end, or found after the tri
     MemoryBound device{100 * mebibyte};
     device.constraints = {{"told", -1}};
     std::vector<std::pair<std::int64_t, bool>> seen;
-    struct Observer final : TuneObserver {
-        std::vector<std::pair<std::int64_t, bool>>* seen = nullptr;
-        void trial_finished(const Trial& trial) override { seen->emplace_back(trial.number, trial.feasible()); }
-    } observer;
-    observer.seen = &seen;
+    test::Listener observer{[&](const event::TrialFinished& event) { seen.emplace_back(event.trial.number, event.trial.feasible()); }};
     const auto space = [](SpaceTrial& trial) { static_cast<void>(trial.suggest_int("batch", 1, 4)); };
     TuneOptions options{.trials = 3};
     options.constraints_after_end = [](const Trial& trial) {
@@ -598,12 +593,10 @@ TEST_CASE("an attribute that is no JSON is left out with a note, and its trial s
     struct : store::InMemory {
         [[nodiscard]] bool can_keep(std::string_view json) const override { return !json.starts_with("sum "); }
     } store;
-    struct : TuneObserver {
-        void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override {
-            notes.push_back(std::to_string(trial.number) + " " + dropped.name + "=" + dropped.begin);
-        }
-        std::vector<std::string> notes;
-    } observer;
+    std::vector<std::string> notes;
+    test::Listener observer{[&](const event::AttributeDropped& event) {
+        notes.push_back(std::to_string(event.trial.number) + " " + event.dropped.name + "=" + event.dropped.begin);
+    }};
     MemoryBound executor{100 * mebibyte};
     executor.attributes = {{"accuracy", "0.5"}, {"data_hash", "sum 1"}, {"large", "sum " + std::string(1000, '2')}};
     const auto result = tuner.optimize(store, "s", batches, executor, {.trials = 2}, observer);
@@ -615,16 +608,14 @@ TEST_CASE("an attribute that is no JSON is left out with a note, and its trial s
         CHECK_THAT(trial.user_attributes.at("dropped_attributes"), Catch::StartsWith(R"({"data_hash": "sum 1", "large": "sum 222)") &&
                                                                        Catch::EndsWith(R"json(2... (1004 bytes in all)"})json"));
     }
-    REQUIRE(observer.notes.size() == 4);
-    CHECK(std::count(observer.notes.begin(), observer.notes.end(), "0 data_hash=sum 1") == 1);
+    REQUIRE(notes.size() == 4);
+    CHECK(std::count(notes.begin(), notes.end(), "0 data_hash=sum 1") == 1);
 }
 
 TEST_CASE("an attribute under a name that the tuner writes itself is left out with a note, and the study ends") {
     Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, recovery::Fail{}};
-    struct : TuneObserver {
-        void attribute_dropped(const Trial& /*trial*/, const DroppedAttribute& dropped) override { notes.insert(dropped.note()); }
-        std::set<std::string> notes;
-    } observer;
+    std::set<std::string> notes;
+    test::Listener observer{[&](const event::AttributeDropped& event) { notes.insert(event.dropped.note()); }};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     executor.attributes = {{"lost", "true"}, {"oom", "true"}, {"prune_reason", "\"mine\""}, {"dropped_attributes", "1"}, {"kept", "1"}};
@@ -639,8 +630,8 @@ TEST_CASE("an attribute under a name that the tuner writes itself is left out wi
         CHECK(trial.user_attributes.at("dropped_attributes") ==
               R"({"dropped_attributes": "1", "lost": "true", "oom": "true", "prune_reason": "\"mine\""})");
     }
-    CHECK(observer.notes.size() == 4);
-    CHECK(observer.notes.contains("attribute 'lost' has a name that hpo keeps for itself, and is not kept: true; give it another name"));
+    CHECK(notes.size() == 4);
+    CHECK(notes.contains("attribute 'lost' has a name that hpo keeps for itself, and is not kept: true; give it another name"));
 }
 
 TEST_CASE("each attribute that the tuner tells of an end has a reserved name") {
@@ -775,22 +766,19 @@ TEST_CASE("what a process held before an attempt is not held against the attempt
 }
 
 TEST_CASE("a prediction that turns out wrong is told once") {
-    struct Listener final : TuneObserver {
-        void mispredicted(const Trial& trial, const std::string& how) override {
-            told.push_back(how);
-            CHECK(trial.number >= 0);
-        }
-        std::vector<std::string> told;
-    };
     const Space large = [](SpaceTrial& trial) { trial.suggest_categorical("batch", {std::int64_t{64}}); };
     const auto told_at = [&](double lie) {
         Tuner tuner{sampler::Random{}, pruner::None{}, guard::DryRun{}, recovery::Fail{}};
         store::InMemory store;
         MemoryBound executor{100 * mebibyte};
         executor.lie = lie;
-        Listener listener;
+        std::vector<std::string> told;
+        test::Listener listener{[&](const event::Mispredicted& event) {
+            told.push_back(event.how);
+            CHECK(event.trial.number >= 0);
+        }};
         static_cast<void>(tuner.optimize(store, "s", large, executor, {.trials = 3, .effective_batch_parameter = "batch"}, listener));
-        return listener.told;
+        return told;
     };
     CHECK(told_at(1).empty());
     CHECK(told_at(1.05).empty());
@@ -800,17 +788,14 @@ TEST_CASE("a prediction that turns out wrong is told once") {
 }
 
 TEST_CASE("a source that was too low three times for a model family is not asked about it any more") {
-    struct Listener final : TuneObserver {
-        void source_given_up(const std::string& source, const std::string& family) override { told.push_back(source + ": " + family); }
-        std::vector<std::string> told;
-    };
     const Space kinds = [](SpaceTrial& trial) {
         trial.suggest_categorical("kind", {std::string{"loop"}, std::string{"plain"}});
         trial.suggest_categorical("batch", {std::int64_t{64}});
     };
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
-    Listener listener;
+    std::vector<std::string> told;
+    test::Listener listener{[&](const event::SourceGivenUp& event) { told.push_back(event.source + ": " + event.family); }};
     const auto run = [&](double lie, const char* kind, std::int64_t trials, auto guard) {
         executor.lie = lie;
         executor.asked.clear();
@@ -820,12 +805,12 @@ TEST_CASE("a source that was too low three times for a model family is not asked
     };
     static_cast<void>(run(0.98, "plain", 6, guard::DryRun{{.margin = 0.02}}));  // within what the guard adds
     CHECK(executor.asked.size() == 6);
-    CHECK(listener.told.empty());
+    CHECK(told.empty());
 
     const TuneResult result = run(0.5, "loop", 20, guard::DryRun{});
     CHECK(executor.asked.size() >= 3);
     CHECK(executor.asked.size() <= 5);  // three run at a time
-    CHECK(listener.told == std::vector<std::string>{"dry_run: bound fp32 kind=loop"});
+    CHECK(told == std::vector<std::string>{"dry_run: bound fp32 kind=loop"});
     for (std::size_t i = 6 + executor.asked.size(); i < result.trials.size(); ++i) {
         CHECK(result.trials[i].attempts.at(0).estimate->source == "probe");
         CHECK(result.trials[i].attempts.at(0).estimate->need == 64 * mebibyte);

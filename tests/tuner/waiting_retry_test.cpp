@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hpo/guard/unlimited.hpp"
@@ -13,6 +14,7 @@
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 
@@ -73,8 +75,10 @@ struct Retries {
 struct Notes final : TuneObserver {
     std::vector<std::string> all;
     std::vector<std::pair<std::size_t, double>> waits;
-    void retry_noted(const Trial&, const std::string& what) override { all.push_back(what); }
-    void all_wait(std::size_t trials, double seconds) override { waits.emplace_back(trials, seconds); }
+    void on(const StudyEvent& event) override {
+        if (const auto* const noted = std::get_if<event::RetryNoted>(&event)) all.push_back(noted->what);
+        if (const auto* const wait = std::get_if<event::AllWait>(&event)) waits.emplace_back(wait->trials, wait->seconds);
+    }
 };
 
 const Space line = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };

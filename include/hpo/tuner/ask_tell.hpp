@@ -15,6 +15,7 @@
 #include "hpo/store/retries.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/open_trials.hpp"
+#include "hpo/tuner/study_event.hpp"
 
 namespace hpo::tuner {
 

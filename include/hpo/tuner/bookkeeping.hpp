@@ -24,6 +24,7 @@
 #include "hpo/tuner/finished_trial.hpp"
 #include "hpo/tuner/options.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
+#include "hpo/tuner/study_event.hpp"
 
 namespace hpo::tuner {
 
@@ -209,7 +210,7 @@ inline Bookkeeping::Bookkeeping(Store& store, const std::string& name, const Tun
         }
     }
     rejections_ = store_.rejections(study_.id);
-    observer_.study_opened(study_, trials_);
+    observer_.on(event::StudyOpened{study_, trials_});
 }
 
 inline Bookkeeping::~Bookkeeping() {
@@ -264,17 +265,17 @@ inline void Bookkeeping::begin_attempt(std::int64_t number, Attempt attempt) {
     attempt.started = now();
     current.attempts.push_back(std::move(attempt));
     store_.begin_attempt(current, current.attempts.back());
-    observer_.attempt_started(current, current.attempts.back());
+    observer_.on(event::AttemptBegan{current, current.attempts.back()});
 }
 
 inline void Bookkeeping::end_attempt(std::int64_t number) {
     Trial& current = trial(number);
     store_.end_attempt(current, current.attempts.back());
-    observer_.attempt_ended(current, current.attempts.back());
+    observer_.on(event::AttemptEnded{current, current.attempts.back()});
     if (told_misprediction_) return;
     if (const auto how = prediction_miss(current.attempts.back())) {
         told_misprediction_ = true;
-        observer_.mispredicted(current, *how);
+        observer_.on(event::Mispredicted{current, *how});
     }
 }
 
@@ -283,7 +284,7 @@ inline void Bookkeeping::asks_less(Evidence before, Evidence now, const std::str
         const std::string what = source + " " + family;
         if (std::find(given_up_.begin(), given_up_.end(), what) != given_up_.end()) return;
         given_up_.push_back(what);
-        observer_.source_given_up(source, family);
+        observer_.on(event::SourceGivenUp{source, family});
     };
     if (before == Evidence::virtual_card) tell("virtual_card");
     if ((before == Evidence::virtual_card || before == Evidence::dry_run) && now != Evidence::dry_run) tell("dry_run");
@@ -293,7 +294,7 @@ inline void Bookkeeping::asks_less(Evidence before, Evidence now, const std::str
 inline void Bookkeeping::note_once(std::int64_t number, const std::string& what) {
     if (what.empty() || std::find(noted_.begin(), noted_.end(), what) != noted_.end()) return;
     noted_.push_back(what);
-    observer_.retry_noted(trial(number), what);
+    observer_.on(event::RetryNoted{trial(number), what});
 }
 
 inline void Bookkeeping::restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept) {
@@ -306,7 +307,7 @@ inline void Bookkeeping::report(std::int64_t number, const Report& report) {
     Trial& current = trial(number);
     current.intermediate[report.step] = report.value;
     store_.report(current, report);
-    observer_.reported(current, report);
+    observer_.on(event::Reported{current, report});
 }
 
 inline std::vector<std::pair<std::string, Value>> Bookkeeping::prescribed_values(std::int64_t number, const TuneOptions& options) {
@@ -328,7 +329,7 @@ inline void Bookkeeping::memory_mark(std::int64_t number, MemoryMark mark) {
     Attempt& attempt = current.attempts.back();
     attempt.memory.push_back(mark);
     store_.memory_mark(current, attempt.index, mark);
-    observer_.memory_marked(current, mark);
+    observer_.on(event::MemoryMarked{current, mark});
 }
 
 inline void Bookkeeping::finish(std::int64_t number) {
@@ -344,7 +345,7 @@ inline void Bookkeeping::finish(std::int64_t number) {
     if (constraints_after_end_) {
         for (const auto& [name, value] : constraints_after_end_(current)) current.constraints[name] = value;
     }
-    observer_.trial_finished(current);
+    observer_.on(event::TrialFinished{current});
     drop_details(current);
     if (may_repeat && seeds_of(current) > 1) enqueue_repeats(current, seeds_ - 1);
 }
@@ -381,7 +382,7 @@ inline void Bookkeeping::reject(Rejection rejection) {
     rejection.at = now();
     store_.reject(study_.id, rejection);
     rejections_.push_back(std::move(rejection));
-    observer_.rejected(rejections_.back());
+    observer_.on(event::ConfigurationRejected{rejections_.back()});
 }
 
 inline void Bookkeeping::heartbeat() {
@@ -419,7 +420,7 @@ inline std::optional<std::int64_t> Bookkeeping::take_in(std::optional<Trial> beg
 inline void Bookkeeping::read_others() {
     if (!store_.refresh(study_.id, trials_)) return;
     recount();
-    observer_.others_changed(trials_);
+    observer_.on(event::OthersChanged{trials_});
 }
 
 inline void Bookkeeping::recount() {

@@ -8,7 +8,7 @@
 
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/sampler/suggest.hpp"
-#include "hpo/tuner/options.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tuner {
@@ -52,7 +52,7 @@ public:
     }
 
     void tell_unused(const Trial& trial, TuneObserver& observer) {
-        for (const std::string& what : not_used(trial)) observer.left_out(trial, what);
+        for (const std::string& what : not_used(trial)) observer.on(event::ValueLeftOut{trial, what});
     }
 
 private:

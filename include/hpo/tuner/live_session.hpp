@@ -18,6 +18,7 @@
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/session.hpp"
+#include "hpo/tuner/study_event.hpp"
 
 namespace hpo {
 
@@ -79,7 +80,7 @@ public:
             if (const auto number = begin_live({.trials = options_.trials}, books_, options_, observer_)) run_trial(*number, objective);
             else sleep_seconds(0.1);  // other processes run the missing ones
             books_.heartbeat();
-            observer_.idle();
+            observer_.on(event::Idle{});
         }
         books_.settle_lost();
         return false;
@@ -111,7 +112,7 @@ private:
         const auto draw_anew = [&](const std::string& why) {
             is_again = false;
             const Trial lost = books_.trial(retry_history(books_.trial(number)).back());
-            observer_.left_alone(lost, "the space has changed: " + why);
+            observer_.on(event::TrialLeftAlone{lost, "the space has changed: " + why});
             books_.set_params(number, {});
             fixed = books_.fixed_values(number, options_);
         };

@@ -20,6 +20,7 @@
 #include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/failure_answer.hpp"
 #include "hpo/tuner/options.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "hpo/tuner/waiting_retry.hpp"
 
 namespace hpo::tuner {
@@ -110,15 +111,15 @@ public:
             if (const auto changed =
                     options_.asks_while_running() ? std::nullopt : outside_space(sampler, space_, lost, books_.searched(), options_)) {
                 left_alone_.push_back(number);
-                observer_.left_alone(lost, *changed);
+                observer_.on(event::TrialLeftAlone{lost, *changed});
                 continue;
             }
             const auto obstacle = options_.left_checkpoints && latest_checkpoint(lost) ? options_.left_checkpoints(lost) : std::nullopt;
             const auto step = obstacle && obstacle->empty() ? latest_checkpoint(lost) : std::nullopt;
             const auto begun = books_.begin_retry(wanted, lost, step);
             if (!begun) return std::nullopt;
-            if (obstacle && !step) observer_.begins_anew(lost, *obstacle);
-            observer_.goes_on(books_.trial(*begun), lost);
+            if (obstacle && !step) observer_.on(event::TrialBeginsAnew{lost, *obstacle});
+            observer_.on(event::TrialGoesOn{books_.trial(*begun), lost});
             if (lost.attempts.empty()) return Begun{*begun};
             const Attempt& last = lost.attempts.back();
             WaitingAttempt next{.number = *begun, .attempt = continued(last, step)};
@@ -141,7 +142,7 @@ public:
     [[nodiscard]] bool wait_for_others(double seconds) {
         const std::int64_t missing = options_.trials - books_.done();
         if (missing <= 0 || options_.own_trials) return false;
-        if (!std::exchange(told_of_others_, true)) observer_.waiting_for_others(missing);
+        if (!std::exchange(told_of_others_, true)) observer_.on(event::WaitsForOthers{missing});
         sleep_seconds(seconds);
         return true;
     }
@@ -192,7 +193,7 @@ inline std::optional<std::int64_t> begin_live(const Bookkeeping::Wanted& wanted,
             continue;
         }
         const auto begun = books.begin_retry(wanted, lost, std::nullopt);
-        if (begun) observer.goes_on(books.trial(*begun), lost);
+        if (begun) observer.on(event::TrialGoesOn{books.trial(*begun), lost});
         return begun;
     }
     return books.begin_trial(wanted);

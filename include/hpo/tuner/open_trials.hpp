@@ -26,6 +26,7 @@
 #include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/lost_trials.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tuner {
@@ -148,7 +149,7 @@ inline std::int64_t OpenTrials::begin() {
 inline void OpenTrials::draw_anew(std::int64_t number, Open& trial, const std::string& why) {
     trial.is_again = false;
     const Trial lost = books_.trial(retry_history(books_.trial(number)).back());
-    observer_.left_alone(lost, "the space has changed: " + why);
+    observer_.on(event::TrialLeftAlone{lost, "the space has changed: " + why});
     books_.set_params(number, trial.params);
     trial.fixed = books_.fixed_values(number, options_);
 }

@@ -20,7 +20,6 @@
 #include "hpo/store/configurations.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/breaker.hpp"
-#include "hpo/tuner/devices/attempt_wait.hpp"
 
 namespace hpo {
 
@@ -116,66 +115,6 @@ struct TuneResult {
         const Trial* const best = best_trial(configurations.of(trials), study.directions[0]);
         return best ? &trials.at(static_cast<std::size_t>(best->number)) : nullptr;
     }
-};
-
-/// An attribute of a trainer that is not kept.
-struct DroppedAttribute {
-    /// no_json: the store cannot keep the value. reserved: only the tuner writes attributes of this name (reserved_attributes.hpp).
-    enum class Why { no_json, reserved };
-
-    std::string name;
-    std::string begin;  ///< the beginning of its value
-    Why why = Why::no_json;
-
-    /// A message for people.
-    [[nodiscard]] std::string note() const {
-        const std::string start = "attribute '" + name + "' ";
-        if (why == Why::reserved)
-            return start + "has a name that hpo keeps for itself, and is not kept: " + begin + "; give it another name";
-        return start + "is no JSON and is not kept: " + begin + "; set_text writes a text as JSON";
-    }
-};
-
-/// Is told what happens in a study, for example for a progress display. Each call comes on the tuner's thread, after the store has the
-/// change.
-class TuneObserver {
-public:
-    virtual ~TuneObserver() = default;
-    virtual void study_opened(const Study& /*study*/, const std::vector<Trial>& /*trials*/) {}
-    /// `trial` was begun in place of `lost`. It goes on after the reports of `lost`, or runs from the beginning if it has none.
-    virtual void goes_on(const Trial& /*trial*/, const Trial& /*lost*/) {}
-    /// A lost trial is run again from its beginning. `why` says why no trial can go on from its checkpoints.
-    virtual void begins_anew(const Trial& /*lost*/, const std::string& /*why*/) {}
-    /// A lost trial cannot be run again, and a new trial replaces it. `why` gives the reason.
-    virtual void left_alone(const Trial& /*lost*/, const std::string& /*why*/) {}
-    /// A trial runs without an enqueued value. `what` names the parameter and the reason. Comes once for each name.
-    virtual void left_out(const Trial& /*trial*/, const std::string& /*what*/) {}
-    /// Something about a trial's retry that a person should know, such as a rule of a script whose retry changes nothing.
-    virtual void retry_noted(const Trial& /*trial*/, const std::string& /*what*/) {}
-    /// A trial whose attempt met a sticky CUDA error was run once more with blocking launches. `told` is what that said.
-    virtual void replayed(const Trial& /*trial*/, const std::string& /*told*/) {}
-    /// An attempt was chosen and cannot start yet. May come again for the same attempt.
-    virtual void attempt_waits(const Trial& /*trial*/, const Attempt& /*attempt*/, const AttemptWait& /*wait*/) {}
-    virtual void attempt_started(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
-    virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
-    virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}
-    virtual void attempt_ended(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
-    /// The predicted peak of an attempt was wrong by more than a tenth. `how` says what it took instead. Comes only for the first one.
-    virtual void mispredicted(const Trial& /*trial*/, const std::string& /*how*/) {}
-    virtual void attribute_dropped(const Trial& /*trial*/, const DroppedAttribute& /*dropped*/) {}
-    /// A source's predictions for a model family were too low too often. The source is no longer asked about this family.
-    virtual void source_given_up(const std::string& /*source*/, const std::string& /*family*/) {}
-    /// Attempts failed so often by a device's own fault that no attempt runs on it for `seconds`, as long as another device works.
-    virtual void device_left_out(const std::string& /*device*/, double /*seconds*/, const Failure& /*latest*/) {}
-    virtual void trial_finished(const Trial& /*trial*/) {}
-    virtual void rejected(const Rejection& /*rejection*/) {}
-    /// Other processes have begun or finished trials. `trials` are all trials of the study, with their latest state.
-    virtual void others_changed(const std::vector<Trial>& /*trials*/) {}
-    /// No trial is left to begin. The `missing` ones run in other processes.
-    virtual void waiting_for_others(std::int64_t /*missing*/) {}
-    /// Nothing runs: `trials` trials pause or wait for free memory of their devices. One of them goes on after `seconds` at the latest.
-    virtual void all_wait(std::size_t /*trials*/, double /*seconds*/) {}
-    virtual void idle() {}  ///< called several times a second
 };
 
 }  // namespace hpo

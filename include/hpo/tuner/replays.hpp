@@ -17,6 +17,7 @@
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/devices/attempt_reservations.hpp"
 #include "hpo/tuner/options.hpp"
+#include "hpo/tuner/study_event.hpp"
 
 namespace hpo::tuner {
 
@@ -106,7 +107,7 @@ inline void Replays::end(std::int64_t number, const AttemptOutcome& outcome) {
     text += "--- once more, with kernel launches that block: " + told + "\n" + outcome.log;
     if (outcome.failure && outcome.log.empty()) text += outcome.failure->traceback;
     books_.store().add_to_log(trial, replay.attempt, text);
-    observer_.replayed(trial, told);
+    observer_.on(event::TrialReplayed{trial, told});
 }
 
 }  // namespace hpo::tuner

@@ -21,6 +21,7 @@
 #include "hpo/tuner/failure_answer.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/policies.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "hpo/tuner/waiting_retry.hpp"
 
@@ -234,7 +235,7 @@ private:
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         books_.keep_log(number, outcome.log);
         Trial& trial = books_.trial(number);
-        for (const auto& dropped : attach(trial, outcome, books_.store())) observer_.attribute_dropped(trial, dropped);
+        for (const auto& dropped : attach(trial, outcome, books_.store())) observer_.on(event::AttributeDropped{trial, dropped});
         Attempt& attempt = trial.attempts.back();
         keep_outcome(attempt, outcome);
         for (WaitingAttempt& waiting : replays_.drop_from(devices_.see(attempt, observer_))) retries_.push_back(std::move(waiting));

@@ -24,6 +24,7 @@
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
 #include "hpo/tuner/reserved_attributes.hpp"
+#include "hpo/tuner/study_event.hpp"
 
 namespace hpo::tuner {
 

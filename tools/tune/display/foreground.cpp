@@ -22,6 +22,7 @@
 #include "hpo/failure/stack_frames.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/trainer/objectives.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "hpo/worker/supervisor/attempt_end.hpp"
 #include "support/json.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <variant>
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/history.hpp"
@@ -11,6 +12,7 @@
 #include "hpo/core/study.hpp"
 #include "hpo/failure/rule_failure.hpp"
 #include "hpo/store/store.hpp"
+#include "hpo/tuner/options.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "tune/display/event_text.hpp"
 #include "tune/display/text.hpp"
@@ -59,7 +61,12 @@ std::string params_text(const Trial& trial, const Attempt& attempt) {
 
 }  // namespace
 
-void Progress::study_opened(const Study& study, const std::vector<Trial>& trials) {
+void Progress::on(const StudyEvent& event) {
+    std::visit([this](const auto& told) { show(told); }, event);
+}
+
+void Progress::show(const event::StudyOpened& event) {
+    const auto& [study, trials] = event;
     study_ = study;
     for (const Trial& trial : trials) {
         count(trial);
@@ -112,35 +119,36 @@ void Progress::learn_pace(const Trial& trial) {
     paced_seconds_ += seconds;
 }
 
-void Progress::others_changed(const std::vector<Trial>& trials) {
+void Progress::show(const event::OthersChanged& event) {
     counts_ = {};
     seeds_ = {};
-    for (const Trial& trial : trials) count(trial);
-    idle();
+    for (const Trial& trial : event.trials) count(trial);
+    refresh();
 }
 
-void Progress::waiting_for_others(std::int64_t missing) {
-    line("waiting for " + std::to_string(missing) + (missing == 1 ? " trial" : " trials") + " that another process runs");
+void Progress::show(const event::WaitsForOthers& event) {
+    line("waiting for " + std::to_string(event.missing) + (event.missing == 1 ? " trial" : " trials") + " that another process runs");
 }
 
-void Progress::goes_on(const Trial& trial, const Trial& lost) {
-    line("trial " + std::to_string(trial.number) + ": " + goes_on_text(trial, lost));
+void Progress::show(const event::TrialGoesOn& event) {
+    line("trial " + std::to_string(event.trial.number) + ": " + goes_on_text(event.trial, event.lost));
 }
 
-void Progress::begins_anew(const Trial& lost, const std::string& why) {
-    note("trial " + std::to_string(lost.number) + ", which was interrupted, does not go on from its checkpoint: " + why);
+void Progress::show(const event::TrialBeginsAnew& event) {
+    note("trial " + std::to_string(event.lost.number) + ", which was interrupted, does not go on from its checkpoint: " + event.why);
 }
 
-void Progress::left_alone(const Trial& lost, const std::string& why) {
-    note("trial " + std::to_string(lost.number) + ", which was interrupted, is not run again: " + why);
+void Progress::show(const event::TrialLeftAlone& event) {
+    note("trial " + std::to_string(event.lost.number) + ", which was interrupted, is not run again: " + event.why);
 }
 
-void Progress::left_out(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }
+void Progress::show(const event::ValueLeftOut& event) { note("trial " + std::to_string(event.trial.number) + ": " + event.what); }
 
-void Progress::retry_noted(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }
+void Progress::show(const event::RetryNoted& event) { note("trial " + std::to_string(event.trial.number) + ": " + event.what); }
 
-void Progress::replayed(const Trial& trial, const std::string& told) {
-    note("trial " + std::to_string(trial.number) + " once more, with kernel launches that block: " + told + "; its log has all of it");
+void Progress::show(const event::TrialReplayed& event) {
+    note("trial " + std::to_string(event.trial.number) + " once more, with kernel launches that block: " + event.told +
+         "; its log has all of it");
 }
 
 void Progress::describe(Running& running, const Trial& trial, const Attempt& attempt) const {
@@ -150,11 +158,12 @@ void Progress::describe(Running& running, const Trial& trial, const Attempt& att
                    params_text(trial, attempt);
 }
 
-void Progress::attempt_waits(const Trial& trial, const Attempt& attempt, const AttemptWait& wait) {
+void Progress::show(const event::AttemptWaits& event) {
+    const auto& [trial, attempt, wait] = event;
     Running& running = running_[trial.number];
     running = Running{.waits = wait, .earlier_seconds = running.earlier_seconds};
     describe(running, trial, attempt);
-    idle();
+    refresh();
 }
 
 void Progress::stops(Running& running) {
@@ -167,7 +176,8 @@ void Progress::stops(Running& running) {
     if (active_ > 0 && --active_ == 0) any_ran_seconds_ += any_runs_.seconds();
 }
 
-void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
+void Progress::show(const event::AttemptBegan& event) {
+    const auto& [trial, attempt] = event;
     if (settings_.attempt_started) settings_.attempt_started();
     const auto before = running_.find(trial.number);
     if (before != running_.end()) stops(before->second);
@@ -179,17 +189,19 @@ void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
         const std::string device = settings_.devices.size() > 1 ? "; on " + attempt.plan.device : "";
         line("trial " + std::to_string(trial.number) + ": " + params_text(trial, attempt) + pieces + device);
     }
-    idle();
+    refresh();
 }
 
-void Progress::reported(const Trial& trial, const Report& report) {
+void Progress::show(const event::Reported& event) {
+    const auto& [trial, report] = event;
     Running& running = running_[trial.number];
     running.latest = report;
     running.seconds_at_latest = running.taken();
-    idle();
+    refresh();
 }
 
-void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
+void Progress::show(const event::MemoryMarked& event) {
+    const auto& [trial, mark] = event;
     if (mark.name == leak_mark && mark.reading.allocated) {
         line("trial " + std::to_string(trial.number) + ": memory leak, " + format_bytes(*mark.reading.allocated) +
              " were still allocated after it; its worker is replaced");
@@ -207,7 +219,8 @@ void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
     }
 }
 
-void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
+void Progress::show(const event::AttemptEnded& event) {
+    const auto& [trial, attempt] = event;
     say_what_is_due();
     if (const auto running = running_.find(trial.number); running != running_.end()) stops(running->second);
     if (!attempt.failure) return;
@@ -223,7 +236,8 @@ void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
     }
 }
 
-void Progress::trial_finished(const Trial& trial) {
+void Progress::show(const event::TrialFinished& event) {
+    const Trial& trial = event.trial;
     if (settings_.trial_finished) settings_.trial_finished(trial);
     if (const auto running = running_.find(trial.number); running != running_.end()) {
         stops(running->second);
@@ -266,36 +280,34 @@ void Progress::trial_finished(const Trial& trial) {
     if (settings_.style == ProgressStyle::plain || best_trial_ != best_before || own || trial.state == TrialState::fail ||
         trial.attempts.size() > 1)
         line(text);
-    idle();
+    refresh();
 }
 
-void Progress::rejected(const Rejection& rejection) {
+void Progress::show(const event::ConfigurationRejected& event) {
     ++rejected_;
     if (refused_in_a_row_ > 0) {
         ++refused_in_a_row_;
-        latest_refusal_ = rejection.reason;
+        latest_refusal_ = event.rejection.reason;
         return;
     }
     say_what_is_due();
     refused_in_a_row_ = 1;
-    if (settings_.style == ProgressStyle::plain) write(rejected_text(rejection));
+    if (settings_.style == ProgressStyle::plain) write(rejected_text(event.rejection));
 }
 
-void Progress::mispredicted(const Trial& trial, const std::string& how) {
-    note("trial " + std::to_string(trial.number) + ": " + how + "; hpo-analyze oom tells how good the other predictions were");
+void Progress::show(const event::Mispredicted& event) {
+    note("trial " + std::to_string(event.trial.number) + ": " + event.how + "; hpo-analyze oom tells how good the other predictions were");
 }
 
-void Progress::device_left_out(const std::string& device, double seconds, const Failure& latest) {
-    note(device_left_out_text(device, seconds, latest));
+void Progress::show(const event::DeviceLeftOut& event) { note(device_left_out_text(event.device, event.seconds, event.latest)); }
+
+void Progress::show(const event::AllWait& event) { note(all_wait_text(event.trials, event.seconds)); }
+
+void Progress::show(const event::AttributeDropped& event) {
+    if (dropped_.insert(event.dropped.name).second) note("trial " + std::to_string(event.trial.number) + ": " + event.dropped.note());
 }
 
-void Progress::all_wait(std::size_t trials, double seconds) { note(all_wait_text(trials, seconds)); }
-
-void Progress::attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) {
-    if (dropped_.insert(dropped.name).second) note("trial " + std::to_string(trial.number) + ": " + dropped.note());
-}
-
-void Progress::source_given_up(const std::string& source, const std::string& family) { note(source_given_up_text(source, family)); }
+void Progress::show(const event::SourceGivenUp& event) { note(source_given_up_text(event.source, event.family)); }
 
 void Progress::note(const std::string& text) {
     say_what_is_due();
@@ -319,7 +331,7 @@ void Progress::write(const std::string& text) {
     else tools::write_all(settings_.out, tools::on_one_line(text) + "\n");
 }
 
-void Progress::idle() {
+void Progress::refresh() {
     if (due_) say_what_is_due();
     for (const auto& [trial, running] : running_) {
         if (running.waits) continue;

@@ -14,7 +14,9 @@
 
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/base/time.hpp"
-#include "hpo/tuner/options.hpp"
+#include "hpo/store/configurations.hpp"
+#include "hpo/tuner/devices/attempt_wait.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/screen.hpp"
 #include "support/text.hpp"
 #include "tune/display/shown_device.hpp"
@@ -79,30 +81,35 @@ public:
     /// The block that is redrawn, for a terminal of `width` columns.
     [[nodiscard]] std::vector<std::string> block(std::size_t width);
 
-    void study_opened(const Study& study, const std::vector<Trial>& trials) override;
-    void goes_on(const Trial& trial, const Trial& lost) override;
-    void begins_anew(const Trial& lost, const std::string& why) override;
-    void left_alone(const Trial& lost, const std::string& why) override;
-    void left_out(const Trial& trial, const std::string& what) override;
-    void retry_noted(const Trial& trial, const std::string& what) override;
-    void replayed(const Trial& trial, const std::string& told) override;
-    void attempt_waits(const Trial& trial, const Attempt& attempt, const AttemptWait& wait) override;
-    void attempt_started(const Trial& trial, const Attempt& attempt) override;
-    void reported(const Trial& trial, const Report& report) override;
-    void memory_marked(const Trial& trial, const MemoryMark& mark) override;
-    void attempt_ended(const Trial& trial, const Attempt& attempt) override;
-    void all_wait(std::size_t trials, double seconds) override;
-    void device_left_out(const std::string& device, double seconds, const Failure& latest) override;
-    void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
-    void mispredicted(const Trial& trial, const std::string& how) override;
-    void source_given_up(const std::string& source, const std::string& family) override;
-    void trial_finished(const Trial& trial) override;
-    void rejected(const Rejection& rejection) override;
-    void others_changed(const std::vector<Trial>& trials) override;
-    void waiting_for_others(std::int64_t missing) override;
-    void idle() override;
+    void on(const StudyEvent& event) override;
 
 private:
+    void show(const event::StudyOpened& event);
+    void show(const event::OthersChanged& event);
+    void show(const event::WaitsForOthers& event);
+    void show(const event::TrialGoesOn& event);
+    void show(const event::TrialBeginsAnew& event);
+    void show(const event::TrialLeftAlone& event);
+    void show(const event::ValueLeftOut& event);
+    void show(const event::RetryNoted& event);
+    void show(const event::TrialReplayed& event);
+    void show(const event::AttemptWaits& event);
+    void show(const event::AttemptBegan& event);
+    void show(const event::Reported& event);
+    void show(const event::MemoryMarked& event);
+    void show(const event::AttemptEnded& event);
+    void show(const event::TrialFinished& event);
+    void show(const event::ConfigurationRejected& event);
+    void show(const event::Mispredicted& event);
+    void show(const event::DeviceLeftOut& event);
+    void show(const event::AllWait& event);
+    void show(const event::AttributeDropped& event);
+    void show(const event::SourceGivenUp& event);
+    void show(const event::Idle& /*event*/) { refresh(); }
+
+    /// Says what is due, warns of overlong attempts, and draws the block if it is old.
+    void refresh();
+
     /// A trial that was begun and has not ended.
     struct Running {
         std::string what;

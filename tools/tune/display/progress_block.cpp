@@ -13,6 +13,7 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/trainer/objectives.hpp"
+#include "hpo/tuner/options.hpp"
 #include "tune/display/progress.hpp"
 #include "tune/display/text.hpp"
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <ctime>
+#include <variant>
 
 #include "hpo/analysis/failure_cases/failure_name.hpp"
 #include "hpo/base/bytes.hpp"
+#include "hpo/base/cases.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/failure_line.hpp"
@@ -91,30 +93,37 @@ void RunLog::run_begins(const std::vector<std::string>& lines) { write("run", li
 void RunLog::run_ends(const std::string& how) { write("run", "ends: " + tools::states_text(counts_) + "; " + how); }
 void RunLog::note(const std::string& text) { write("note", text); }
 
-void RunLog::study_opened(const Study& study, const std::vector<Trial>& trials) {
-    others_changed(trials);
-    write("study", study.name + ": " + (trials.empty() ? "new" : tools::states_text(counts_)));
+void RunLog::on(const StudyEvent& event) {
+    std::visit(Cases{[this](const auto& told) { record(told); }, [](const event::AttemptWaits&) {}, [](const event::Reported&) {},
+                     [](const event::Idle&) {}},
+               event);
 }
 
-void RunLog::others_changed(const std::vector<Trial>& trials) { counts_ = analysis::count(trials); }
-
-void RunLog::waiting_for_others(std::int64_t missing) {
-    write("run", "waits for " + tools::counted(static_cast<std::size_t>(missing), "trial") + " of other processes");
+void RunLog::record(const event::StudyOpened& event) {
+    counts_ = analysis::count(event.trials);
+    write("study", event.study.name + ": " + (event.trials.empty() ? "new" : tools::states_text(counts_)));
 }
 
-void RunLog::goes_on(const Trial& trial, const Trial& lost) { write(name_of(trial), goes_on_text(trial, lost)); }
+void RunLog::record(const event::OthersChanged& event) { counts_ = analysis::count(event.trials); }
 
-void RunLog::begins_anew(const Trial& lost, const std::string& why) {
-    write(name_of(lost), "was interrupted, and does not go on from its checkpoint: " + why);
+void RunLog::record(const event::WaitsForOthers& event) {
+    write("run", "waits for " + tools::counted(static_cast<std::size_t>(event.missing), "trial") + " of other processes");
 }
 
-void RunLog::left_alone(const Trial& lost, const std::string& why) {
-    write(name_of(lost), "was interrupted, and is not run again: " + why);
-}
-void RunLog::left_out(const Trial& trial, const std::string& what) { write(name_of(trial), what); }
-void RunLog::retry_noted(const Trial& trial, const std::string& what) { write(name_of(trial), what); }
+void RunLog::record(const event::TrialGoesOn& event) { write(name_of(event.trial), goes_on_text(event.trial, event.lost)); }
 
-void RunLog::attempt_started(const Trial& trial, const Attempt& attempt) {
+void RunLog::record(const event::TrialBeginsAnew& event) {
+    write(name_of(event.lost), "was interrupted, and does not go on from its checkpoint: " + event.why);
+}
+
+void RunLog::record(const event::TrialLeftAlone& event) {
+    write(name_of(event.lost), "was interrupted, and is not run again: " + event.why);
+}
+void RunLog::record(const event::ValueLeftOut& event) { write(name_of(event.trial), event.what); }
+void RunLog::record(const event::RetryNoted& event) { write(name_of(event.trial), event.what); }
+
+void RunLog::record(const event::AttemptBegan& event) {
+    const auto& [trial, attempt] = event;
     std::vector<std::string> lines;
     if (attempt.index == 0) lines.push_back("begins: " + summary_of(params_of(trial, attempt)));
     std::string head = tools::attempt_name(attempt.index) + " begins";
@@ -128,14 +137,16 @@ void RunLog::attempt_started(const Trial& trial, const Attempt& attempt) {
     write(name_of(trial), lines);
 }
 
-void RunLog::memory_marked(const Trial& trial, const MemoryMark& mark) {
+void RunLog::record(const event::MemoryMarked& event) {
+    const auto& [trial, mark] = event;
     if (const std::string text = replaced_text(mark); !text.empty()) write(name_of(trial), text);
     if (mark.name == leak_mark && mark.reading.allocated)
         write(name_of(trial),
               "memory leak: " + format_bytes(*mark.reading.allocated) + " were still allocated after it; its worker is replaced");
 }
 
-void RunLog::attempt_ended(const Trial& trial, const Attempt& attempt) {
+void RunLog::record(const event::AttemptEnded& event) {
+    const auto& [trial, attempt] = event;
     std::string head = tools::attempt_name(attempt.index) + " ended";
     if (attempt.outcome) head += ": " + std::string{to_text(*attempt.outcome)};
     if (attempt.seconds) head += " (" + duration(*attempt.seconds) + ")";
@@ -148,25 +159,24 @@ void RunLog::attempt_ended(const Trial& trial, const Attempt& attempt) {
     write(name_of(trial), lines);
 }
 
-void RunLog::mispredicted(const Trial& trial, const std::string& how) { write(name_of(trial), how); }
+void RunLog::record(const event::Mispredicted& event) { write(name_of(event.trial), event.how); }
 
-void RunLog::attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) {
-    if (dropped_.insert(dropped.name).second) write(name_of(trial), dropped.note());
+void RunLog::record(const event::AttributeDropped& event) {
+    if (dropped_.insert(event.dropped.name).second) write(name_of(event.trial), event.dropped.note());
 }
 
-void RunLog::source_given_up(const std::string& source, const std::string& family) { write("note", source_given_up_text(source, family)); }
+void RunLog::record(const event::SourceGivenUp& event) { write("note", source_given_up_text(event.source, event.family)); }
 
-void RunLog::device_left_out(const std::string& device, double seconds, const Failure& latest) {
-    write("device", device_left_out_text(device, seconds, latest));
+void RunLog::record(const event::DeviceLeftOut& event) { write("device", device_left_out_text(event.device, event.seconds, event.latest)); }
+
+void RunLog::record(const event::AllWait& event) { write("run", all_wait_text(event.trials, event.seconds)); }
+
+void RunLog::record(const event::TrialReplayed& event) {
+    write(name_of(event.trial), "once more, with kernel launches that block: " + event.told);
 }
 
-void RunLog::all_wait(std::size_t trials, double seconds) { write("run", all_wait_text(trials, seconds)); }
-
-void RunLog::replayed(const Trial& trial, const std::string& told) {
-    write(name_of(trial), "once more, with kernel launches that block: " + told);
-}
-
-void RunLog::trial_finished(const Trial& trial) {
+void RunLog::record(const event::TrialFinished& event) {
+    const Trial& trial = event.trial;
     counts_.add(trial);
     std::string text = counts_as_done(trial) ? "ended: " + std::string{to_text(trial.state)} : "interrupted; it does not count";
     for (std::size_t i = 0; i < trial.values.size(); ++i) {
@@ -178,6 +188,6 @@ void RunLog::trial_finished(const Trial& trial) {
     write(name_of(trial), text);
 }
 
-void RunLog::rejected(const Rejection& rejection) { write("proposal", rejected_text(rejection)); }
+void RunLog::record(const event::ConfigurationRejected& event) { write("proposal", rejected_text(event.rejection)); }
 
 }  // namespace hpo::tune

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "hpo/analysis/study_counts.hpp"
-#include "hpo/tuner/options.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/rotating_file.hpp"
 
 namespace hpo::tune {
@@ -30,27 +29,29 @@ public:
     void run_ends(const std::string& how);
     void note(const std::string& text);
 
-    void study_opened(const Study& study, const std::vector<Trial>& trials) override;
-    void goes_on(const Trial& trial, const Trial& lost) override;
-    void begins_anew(const Trial& lost, const std::string& why) override;
-    void left_alone(const Trial& lost, const std::string& why) override;
-    void left_out(const Trial& trial, const std::string& what) override;
-    void retry_noted(const Trial& trial, const std::string& what) override;
-    void attempt_started(const Trial& trial, const Attempt& attempt) override;
-    void memory_marked(const Trial& trial, const MemoryMark& mark) override;
-    void attempt_ended(const Trial& trial, const Attempt& attempt) override;
-    void mispredicted(const Trial& trial, const std::string& how) override;
-    void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
-    void source_given_up(const std::string& source, const std::string& family) override;
-    void all_wait(std::size_t trials, double seconds) override;
-    void device_left_out(const std::string& device, double seconds, const Failure& latest) override;
-    void replayed(const Trial& trial, const std::string& told) override;
-    void trial_finished(const Trial& trial) override;
-    void rejected(const Rejection& rejection) override;
-    void others_changed(const std::vector<Trial>& trials) override;
-    void waiting_for_others(std::int64_t missing) override;
+    void on(const StudyEvent& event) override;
 
 private:
+    void record(const event::StudyOpened& event);
+    void record(const event::OthersChanged& event);
+    void record(const event::WaitsForOthers& event);
+    void record(const event::TrialGoesOn& event);
+    void record(const event::TrialBeginsAnew& event);
+    void record(const event::TrialLeftAlone& event);
+    void record(const event::ValueLeftOut& event);
+    void record(const event::RetryNoted& event);
+    void record(const event::AttemptBegan& event);
+    void record(const event::MemoryMarked& event);
+    void record(const event::AttemptEnded& event);
+    void record(const event::Mispredicted& event);
+    void record(const event::AttributeDropped& event);
+    void record(const event::SourceGivenUp& event);
+    void record(const event::DeviceLeftOut& event);
+    void record(const event::AllWait& event);
+    void record(const event::TrialReplayed& event);
+    void record(const event::TrialFinished& event);
+    void record(const event::ConfigurationRejected& event);
+
     /// Lines that belong together, and so are one write.
     void write(const std::string& subject, const std::vector<std::string>& lines);
     void write(const std::string& subject, const std::string& line) { write(subject, std::vector{line}); }

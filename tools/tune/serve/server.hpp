@@ -11,6 +11,7 @@
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/ask_tell.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/json.hpp"
 #include "tune/serve/request.hpp"
 
@@ -60,7 +61,7 @@ private:
     OpenStore open_store_;
     registry::Registries registries_ = registry::builtin_registries();
     store::DistributionCache distributions_;
-    TuneObserver silent_;
+    SilentObserver silent_;
     std::map<std::string, Served, std::less<>> studies_;
     bool has_quit_ = false;
 };

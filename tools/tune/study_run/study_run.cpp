@@ -21,6 +21,7 @@
 #include "hpo/store/sqlite/study_attributes.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/study_event.hpp"
 #include "support/counts_text.hpp"
 #include "support/latest_run.hpp"
 #include "support/study_attributes.hpp"
@@ -385,7 +386,7 @@ TuneResult StudyRun::tune() {
         in_program ? std::vector{TuneDevice{.name = devices_.front().name, .executor = *in_program}} : workers_->devices(tune_.predicts);
     TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, devices, tune_, observers);
     progress_->finish();
-    if (log_) log_->others_changed(result.trials);
+    if (log_) log_->on(event::OthersChanged{result.trials});
     store_->require_in_place();  // a run may be shorter than the time between two heartbeats
     return result;
 }

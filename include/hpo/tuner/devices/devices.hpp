@@ -24,6 +24,7 @@
 #include "hpo/tuner/devices/attempt_reservations.hpp"
 #include "hpo/tuner/devices/capacity_reservations.hpp"
 #include "hpo/tuner/options.hpp"
+#include "hpo/tuner/study_event.hpp"
 
 namespace hpo::tuner {
 
@@ -162,7 +163,7 @@ public:
     /// another for that long.
     void wait(ExecutorEvents& events, double seconds);
     void interrupt();
-    /// Calls observer.idle(). Before, if nothing runs any more because all attempts wait for free memory, it tells that once.
+    /// Tells the observer event::Idle. Before, if nothing runs any more because all attempts wait for free memory, it tells that once.
     void idle(TuneObserver& observer);
 
 private:
@@ -311,7 +312,7 @@ inline std::vector<WaitingAttempt> Devices::see(const Attempt& attempt, TuneObse
     if (attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped) device.reservations.ended_well();
     const auto works_beside = [&](const SessionDevice& other) { return &other != &device && works(other); };
     if (!device.health.see(attempt) || std::ranges::none_of(devices_, works_beside)) return {};
-    observer.device_left_out(device.what.name, device.health.pause_seconds(), *attempt.failure);
+    observer.on(event::DeviceLeftOut{device.what.name, device.health.pause_seconds(), *attempt.failure});
     return device.reservations.take_waiting();
 }
 
@@ -320,7 +321,7 @@ inline std::optional<WaitingAttempt> Devices::admit(WaitingAttempt attempt, cons
     const bool is_slot_free = device.what.executor.free_slots() > 0;
     const WaitingAttempt chosen = attempt;
     auto admitted = device.reservations.admit(std::move(attempt), is_slot_free);
-    if (!admitted && trial) observer.attempt_waits(*trial, chosen.attempt, chosen.wait(is_slot_free));
+    if (!admitted && trial) observer.on(event::AttemptWaits{*trial, chosen.attempt, chosen.wait(is_slot_free)});
     return admitted;
 }
 
@@ -357,9 +358,9 @@ inline void Devices::idle(TuneObserver& observer) {
         all.attempts += here.attempts;
     }
     const bool wait = !runs && all.attempts > 0;
-    if (wait && !all_wait_) observer.all_wait(all.attempts, all.seconds);
+    if (wait && !all_wait_) observer.on(event::AllWait{all.attempts, all.seconds});
     all_wait_ = wait;
-    observer.idle();
+    observer.on(event::Idle{});
 }
 
 inline void Devices::interrupt() {
