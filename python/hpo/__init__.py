@@ -10,7 +10,8 @@ from . import lightning, torch, transformers
 from ._distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from ._errors import HpoError, NotInTrial, TrialPruned
 from ._trial._largest_batch import largest_batch
-from ._trial._program import Plan, Trial, attr, constraint, in_trial, memory, plan, report, result, should_prune, trial
+from ._trial._plan import Plan
+from ._trial._program import Trial, attr, constraint, in_trial, memory, plan, report, result, should_prune, trial
 from ._study import OpenTrial, Study, TrialRecord
 from ._version import __version__
 

@@ -22,19 +22,16 @@ struct EnumNames<Precision> {
 [[nodiscard]] constexpr std::string_view to_text(Precision precision) { return precision_names[static_cast<std::size_t>(precision)]; }
 
 /// How a trial runs: everything that trades memory for time without changing the searched parameters. The memory guard and the recovery
-/// policy choose it. Samplers never see it.
+/// policy choose it. Samplers never see it. plan_fields says what each member is.
 struct ExecutionPlan {
-    /// Examples whose gradients are averaged for one optimizer step. It is a parameter of the trial, copied here for the trainer. Nullopt
-    /// for a trainer without such a parameter. If a step has several such batches (train.grad_accum), this is one of them.
     std::optional<std::int64_t> effective_batch;
-    /// Examples in one forward and backward pass; nullopt: as many as the effective batch.
     std::optional<std::int64_t> micro_batch;
-    bool activation_checkpointing = false;  ///< compute activations again in the backward pass
+    bool activation_checkpointing = false;
     Precision precision = Precision::fp32;
-    bool expandable_segments = false;       ///< CUDA allocator, LibTorch 2.1 or later
-    std::string allocator_settings;         ///< further PYTORCH_CUDA_ALLOC_CONF entries, for CUDA workers
-    std::string device = "cpu";             ///< "cpu", "cuda:0"
-    std::optional<std::int64_t> cap_bytes;  ///< hard limit on the worker's own device memory
+    bool expandable_segments = false;
+    std::string allocator_settings;
+    std::string device = "cpu";
+    std::optional<std::int64_t> cap_bytes;
     /// The smallest limit that a person may set. No model trains with less.
     static constexpr std::int64_t least_memory_bytes = std::int64_t{1} << 20U;
 
@@ -73,34 +70,55 @@ template <class T>
 struct PlanField {
     std::string_view key;  ///< in JSON, as a column, in Lua
     T ExecutionPlan::*member;
-    std::string_view label;  ///< in sentences
+    std::string_view label;    ///< in sentences
+    std::string_view summary;  ///< what it is, for people who write C++ or Python
     PlanEffect effect;
     PlanRole role;
     PlanUnit unit;
+    std::string_view since;  ///< FieldNames::since
 
     /// The smallest number that a person may give.
     [[nodiscard]] constexpr std::int64_t least() const { return unit == PlanUnit::bytes ? ExecutionPlan::least_memory_bytes : 1; }
 
-    constexpr PlanField(std::string_view its_key, T ExecutionPlan::*its_member, std::string_view its_label, PlanEffect its_effect,
-                        PlanRole its_role = PlanRole::lever, PlanUnit its_unit = PlanUnit::none)
-        : key{its_key}, member{its_member}, label{its_label}, effect{its_effect}, role{its_role}, unit{its_unit} {}
+    constexpr PlanField(std::string_view its_key, T ExecutionPlan::*its_member, std::string_view its_label, std::string_view its_summary,
+                        PlanEffect its_effect, PlanRole its_role = PlanRole::lever, PlanUnit its_unit = PlanUnit::none,
+                        std::string_view first_version = {})
+        : key{its_key},
+          member{its_member},
+          label{its_label},
+          summary{its_summary},
+          effect{its_effect},
+          role{its_role},
+          unit{its_unit},
+          since{first_version} {}
 };
 
-/// Every member of the plan. JSON, the store, scripts and reports all use this list.
+/// Every member of the plan. JSON, the store, scripts, reports and Python's plan all use this list.
 inline constexpr std::tuple plan_fields{
-    PlanField{"effective_batch", &ExecutionPlan::effective_batch, "effective batch", PlanEffect::training, PlanRole::parameter,
-              PlanUnit::examples},
-    PlanField{"micro_batch", &ExecutionPlan::micro_batch, "micro-batch", PlanEffect::training, PlanRole::lever, PlanUnit::examples},
-    PlanField{"activation_checkpointing", &ExecutionPlan::activation_checkpointing, "activation checkpointing", PlanEffect::training},
-    PlanField{"precision", &ExecutionPlan::precision, "precision", PlanEffect::training},
-    PlanField{"expandable_segments", &ExecutionPlan::expandable_segments, "expandable segments", PlanEffect::allocator},
-    PlanField{"allocator_settings", &ExecutionPlan::allocator_settings, "allocator settings", PlanEffect::allocator},
-    PlanField{"device", &ExecutionPlan::device, "device", PlanEffect::none, PlanRole::placement},
-    PlanField{"cap_bytes", &ExecutionPlan::cap_bytes, "cap", PlanEffect::none, PlanRole::lever, PlanUnit::bytes},
+    // It is copied from the trial's parameter of that name. If a step has several such batches (train.grad_accum), this is one of them.
+    PlanField{"effective_batch", &ExecutionPlan::effective_batch, "effective batch",
+              "Examples whose gradients are averaged for one step of the optimizer. Not set for a trainer without such a parameter.",
+              PlanEffect::training, PlanRole::parameter, PlanUnit::examples},
+    PlanField{"micro_batch", &ExecutionPlan::micro_batch, "micro-batch",
+              "Examples in one forward and backward pass. If it is not set, as many as the effective batch.", PlanEffect::training,
+              PlanRole::lever, PlanUnit::examples},
+    PlanField{"activation_checkpointing", &ExecutionPlan::activation_checkpointing, "activation checkpointing",
+              "True: activations are computed again in the backward pass.", PlanEffect::training},
+    PlanField{"precision", &ExecutionPlan::precision, "precision", "The arithmetic that the trial computes in: fp32, bf16 or fp16.",
+              PlanEffect::training},
+    PlanField{"expandable_segments", &ExecutionPlan::expandable_segments, "expandable segments",
+              "True: CUDA's allocator may let a segment grow (LibTorch 2.1 or later).", PlanEffect::allocator},
+    PlanField{"allocator_settings", &ExecutionPlan::allocator_settings, "allocator settings",
+              "Further entries of PYTORCH_CUDA_ALLOC_CONF, for CUDA workers.", PlanEffect::allocator},
+    PlanField{"device", &ExecutionPlan::device, "device", "The device that the trial runs on: cpu, cuda:0.", PlanEffect::none,
+              PlanRole::placement},
+    PlanField{"cap_bytes", &ExecutionPlan::cap_bytes, "cap",
+              "The most device memory that the attempt may take, in bytes. If it is not set, there is no limit.", PlanEffect::none,
+              PlanRole::lever, PlanUnit::bytes},
 };
 
 constexpr void ExecutionPlan::fields(auto field) {
-    std::apply([&](const auto&... each) { (field(each.key, each.member), ...); }, plan_fields);
+    std::apply([&](const auto&... each) { (field(each.key, each.member, {.since = each.since}), ...); }, plan_fields);
 }
 static_assert(described_members<ExecutionPlan> == detail::count_members<ExecutionPlan>(), "plan_fields lacks a member of the plan");
 

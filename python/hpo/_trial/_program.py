@@ -12,31 +12,12 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, SupportsFloat, 
 from . import _channel, _memory_share
 from .._errors import HpoError, NotInTrial
 from .._json import finite
+from ._plan import Plan, plan_of
 
 _HOW_TO_START = (
     'this program does not run as a trial (HPO_PARAMS is not set). Start it with "hpo-tune run STUDY.lua", where STUDY.lua has '
     'trainer = hpo.command { "python3", "train.py" }'
 )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How the trial should run. The memory guard and the recovery policy choose it; it changes no searched parameter."""
-
-    micro_batch: Optional[int]
-    """Examples in one forward and backward pass. None if the study does not set it."""
-    accumulation_steps: int
-    """Micro-batches for one step of the optimizer, at least 1. The last one may be smaller."""
-    effective_batch: Optional[int]
-    """Examples whose gradients are averaged for one step of the optimizer. None if the study does not set it."""
-    device: str
-    """The device as this program sees it: ``cpu``, ``cuda:0``."""
-    precision: str
-    """``fp32``, ``bf16`` or ``fp16``."""
-    activation_checkpointing: bool
-    """True: compute activations again in the backward pass."""
-    cap_bytes: Optional[int]
-    """The most device memory that the attempt may take, in bytes. None: no limit."""
 
 
 @dataclass(frozen=True)
@@ -102,16 +83,7 @@ def _require_trial(function: str) -> None:
 def plan() -> Plan:
     """How this trial should run. Outside of hpo it raises NotInTrial."""
     _require_trial("plan")
-    found = _object_in("HPO_PLAN")
-    return Plan(
-        micro_batch=found.get("micro_batch"),
-        accumulation_steps=found.get("accumulation_steps", 1),
-        effective_batch=found.get("effective_batch"),
-        device=_variable("HPO_DEVICE"),
-        precision=found.get("precision", "fp32"),
-        activation_checkpointing=found.get("activation_checkpointing", False),
-        cap_bytes=found.get("cap_bytes"),
-    )
+    return plan_of(_object_in("HPO_PLAN"), _variable("HPO_DEVICE"))
 
 
 def trial() -> Trial:
