@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <numbers>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "hpo/sampler/cma_restarts.hpp"
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/sampler/tpe.hpp"
 #include "support/catch.hpp"
 
 using hpo::sampler::AdaptedRate;
@@ -196,13 +198,13 @@ TEST_CASE("infeasible trials and refused proposals drive it away, and maximising
           hpo::suggest_params(up, box(2), {.number = 60, .history = of_greatest}, hpo::Seed{1}));
 }
 
-TEST_CASE("choices and what not every trial has are drawn by themselves") {
+TEST_CASE("choices and what not every trial has are drawn uniformly if asked to") {
     const auto space = [](hpo::SpaceTrial& trial) {
         trial.suggest_float("x0", -5, 5);
         trial.suggest_float("x1", -5, 5);
         if (trial.suggest_categorical("kind", {"a", "b"}) == hpo::Value{"a"}) trial.suggest_float("only_a", 0, 1);
     };
-    Cmaes sampler;
+    Cmaes sampler{{.independent = "random"}};
     std::vector<hpo::Trial> trials;
     const auto objective = [](const hpo::ParamSet& params) {
         return std::pow(params.number("x0").value(), 2) + std::pow(params.number("x1").value() - 2, 2);
@@ -213,6 +215,44 @@ TEST_CASE("choices and what not every trial has are drawn by themselves") {
     for (const auto& trial : trials) with_a += trial.params.find("only_a") ? 1 : 0;
     CHECK(with_a > 100);
     CHECK(with_a < 200);
+}
+
+TEST_CASE("choices and what not every trial has go to where trials were good") {
+    const auto space = [](hpo::SpaceTrial& trial) {
+        trial.suggest_float("x0", -5, 5);
+        if (trial.suggest_categorical("kind", {"a", "b", "c"}) == hpo::Value{"a"}) trial.suggest_float("only_a", 0, 1);
+    };
+    const auto objective = [](const hpo::ParamSet& params) {
+        const auto only_a = params.number("only_a");
+        return std::pow(params.number("x0").value(), 2) + (only_a ? std::fabs(*only_a - 0.3) : 2);
+    };
+    Cmaes sampler;
+    std::vector<hpo::Trial> trials;
+    run(sampler, space, objective, trials, 120);
+    std::int64_t good = 0;  // of the latest 60; at random 8 would be
+    for (const auto& trial : std::span{trials}.last(60)) {
+        const auto only_a = trial.params.number("only_a");
+        good += only_a && std::fabs(*only_a - 0.3) < 0.2 ? 1 : 0;
+    }
+    CHECK(good > 30);
+    CHECK_THROWS_WITH((Cmaes{{.independent = "grid"}}), "independent: got grid; expected tpe or random");
+}
+
+TEST_CASE("a space without numbers is left to tpe") {
+    const auto space = [](hpo::SpaceTrial& trial) {
+        trial.suggest_categorical("kind", {"a", "b", "c"});
+        trial.suggest_categorical("other", {"d", "e"});
+    };
+    const auto objective = [](const hpo::ParamSet& params) { return params.find("kind")->internal + params.find("other")->internal; };
+    Cmaes sampler;
+    hpo::sampler::Tpe tpe;
+    std::vector<hpo::Trial> trials;
+    run(sampler, space, objective, trials, 40);
+    const hpo::History history{"study of choices", minimised, trials, {}};
+    for (std::int64_t number = 40; number < 60; ++number) {
+        CHECK(hpo::suggest_params(sampler, space, {.number = number, .history = history}, hpo::Seed{1}) ==
+              hpo::suggest_params(tpe, space, {.number = number, .history = history}, hpo::Seed{1}));
+    }
 }
 
 TEST_CASE("a first proposal that was refused does not say which numbers the trials have") {

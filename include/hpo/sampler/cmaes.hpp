@@ -23,6 +23,7 @@
 #include "hpo/sampler/concept.hpp"
 #include "hpo/sampler/model_axis.hpp"
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/sampler/tpe.hpp"
 #include "hpo/sampler/truncated_normal.hpp"
 #include "hpo/sampler/uniform.hpp"
 #include "hpo/space/inferred_space.hpp"
@@ -35,7 +36,7 @@ namespace hpo::sampler {
 ///
 /// Learns from every finished trial that has a value, whoever proposed it, in the order in which they ended. So a study goes on where
 /// another sampler left it. Infeasible trials and refused proposals are the worst of their generation. Pruned and failed trials are
-/// ignored, unless they were infeasible. Choices, and parameters that not every trial has, are drawn uniformly and independently. One
+/// ignored, unless they were infeasible. Choices, and parameters that not every trial has, are drawn by Tpe, given the numbers. One
 /// objective only.
 ///
 /// What it has computed of a history it keeps for the next draw. A draw costs O(d^2) for d numbers, and O(d^3 + population d^2) once for
@@ -52,6 +53,7 @@ public:
         bool margin = true;
         std::string restart = "ipop";
         bool lr_adapt = false;
+        std::string independent = "tpe";
     };
     static constexpr void fields(auto field) {
         field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
@@ -63,6 +65,7 @@ public:
         field("restart", &Config::restart,
               "ipop: start anew with twice the population once it has converged; bipop: with a large or a small one; none");
         field("lr_adapt", &Config::lr_adapt, "adapt learning rates: smaller steps where values are noisy; takes many trials");
+        field("independent", &Config::independent, "what draws choices, and parameters that not every trial has: tpe or random");
     }
 
     Cmaes() : Cmaes{Config{}} {}
@@ -73,6 +76,8 @@ public:
             throw bad_value("population", std::to_string(config_.population), "0, or 2 or more, at most " + std::to_string(most));
         if (!(config_.sigma > 0 && config_.sigma <= 1)) throw bad_value("sigma", display_text(config_.sigma), "above 0, at most 1");
         if (config_.lr_adapt && config_.separable) throw bad_value("lr_adapt", "true together with separable=true", "one of the two");
+        if (config_.independent != "tpe" && config_.independent != "random")
+            throw bad_value("independent", config_.independent, "tpe or random");
     }
 
     void require_objectives(std::size_t objectives) const {
@@ -82,6 +87,7 @@ public:
     }
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
         follow(trial);
+        if (dimensions_.empty() && config_.independent == "tpe") return tpe_.suggest_joint(trial, rng);
         ParamSet drawn;
         if (!has_learned()) return drawn;
         const std::vector<double> point = draw(rng);
@@ -91,7 +97,7 @@ public:
         return drawn;
     }
 
-    /// Draws one parameter inside its narrowing: a number of the model from its own normal distribution, another one uniformly.
+    /// Draws one parameter inside its narrowing: a number of the model from its own normal distribution.
     [[nodiscard]] double suggest(const Ask& ask) {
         follow(ask.trial);
         const auto is_it = [&](const Dimension& dimension) {
@@ -99,6 +105,7 @@ public:
         };
         const auto found = std::find_if(dimensions_.begin(), dimensions_.end(), is_it);
         const auto part = narrowed(ask.distribution, ask.within);
+        if (found == dimensions_.end() && config_.independent == "tpe") return tpe_.suggest(ask);
         if (!has_learned() || found == dimensions_.end() || is_single(*part)) return draw_uniform(ask.distribution, ask.within, ask.rng);
         const auto i = static_cast<std::size_t>(found - dimensions_.begin());
         const ModelAxis narrow{*part};
@@ -174,6 +181,7 @@ private:
     void adapt(Seed seed);
 
     Config config_;
+    Tpe tpe_;
     CmaRestarts::Strategy strategy_;
     HistoryCursor cursor_;
     std::vector<Dimension> dimensions_;
