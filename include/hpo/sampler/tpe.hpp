@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,7 @@ namespace hpo::sampler {
 
 /// The tree-structured Parzen estimator, with one objective over all parameters jointly (Bergstra et al. 2011; multivariate: Falkner et al.
 /// 2018). Models the good trials by a density l and the others by a density g. Draws candidates from l and takes the one with the greatest
-/// l/g. The rules are those of Optuna 5's default.
+/// l/g. The rules are those of Optuna 5's default, but that a density of few parameters has more candidates.
 ///
 /// Draws uniformly until `startup_trials` trials have ended. Infeasible trials and rejected proposals are the worst observations. Running
 /// trials repel. A failed trial is ignored unless a constraint says that it was infeasible. One model covers all branches of a conditional
@@ -45,7 +46,7 @@ public:
         "models good and other trials by densities over all parameters and draws where good ones lie";
     struct Config {
         std::int64_t startup_trials = 10;
-        std::int64_t ei_candidates = 24;
+        std::optional<std::int64_t> ei_candidates{};
         double gamma = 0.1;
         double prior_weight = 1;
         std::int64_t kernels = 400;
@@ -54,7 +55,8 @@ public:
     };
     static constexpr void fields(auto field) {
         field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
-        field("ei_candidates", &Config::ei_candidates, "candidates that are compared for one draw");
+        field("ei_candidates", &Config::ei_candidates,
+              "candidates that are compared for one draw; none: 96 for a density of 2 to 10 parameters, fewer for more, 24 for one");
         field("gamma", &Config::gamma, "share of trials that count as good (of one objective at most 25 trials)");
         field("prior_weight", &Config::prior_weight, "weight of the uniform-like prior beside one trial");
         field("kernels", &Config::kernels, "trials that are not good and have a kernel, about; 0: all");
@@ -94,6 +96,12 @@ private:
     [[nodiscard]] bool are_together(const TrialContext& trial, std::string_view a, std::string_view b) const {
         return is_multivariate(trial) && (!config_.group || groups_.group_of(a) == groups_.group_of(b));
     }
+    /// How many are compared for one draw from a density of so many parameters. In a larger one each costs more, so it has fewer: a draw
+    /// then costs the same.
+    [[nodiscard]] std::size_t candidates(std::size_t parameters) const {
+        if (config_.ei_candidates) return static_cast<std::size_t>(*config_.ei_candidates);
+        return parameters < 2 ? 24 : std::clamp<std::size_t>(960 / parameters, 24, 96);
+    }
     void draw_together(std::span<const Dimension> space, const TrialContext& trial, Rng& rng, ParamSet& drawn);
 
     static std::size_t greatest_ratio(const std::vector<double>& good, const std::vector<double>& other);
@@ -110,7 +118,7 @@ inline Tpe::Tpe(Config config)
     : config_{config},
       observations_{config.gamma, config.prior_weight, static_cast<std::size_t>(std::max<std::int64_t>(0, config.kernels))} {
     require_at_least("startup_trials", config.startup_trials, 0);
-    require_at_least("ei_candidates", config.ei_candidates, 1);
+    if (config.ei_candidates) require_at_least("ei_candidates", *config.ei_candidates, 1);
     if (config.kernels < 0 || config.kernels == 1) throw bad_value("kernels", std::to_string(config.kernels), "0, or 2 or more");
     if (config.multivariate != "auto" && config.multivariate != "true" && config.multivariate != "false")
         throw bad_value("multivariate", config.multivariate, "auto, true or false");
@@ -151,7 +159,7 @@ inline void Tpe::draw_together(std::span<const Dimension> space, const TrialCont
         parts.push_back({model.axes.back(), {}});
     }
     const TpeParzenEstimator good = model.estimator(observations_.good(trial.history), config_.prior_weight);
-    const auto points = good.draw(parts, static_cast<std::size_t>(config_.ei_candidates), rng);
+    const auto points = good.draw(parts, candidates(space.size()), rng);
     const std::size_t best = greatest_ratio(good.log_density(points), observations_.log_density_of_others(model.names, points));
     for (std::size_t d = 0; d < space.size(); ++d) drawn.append({space[d].name, space[d].distribution, points[d][best]});
 }
@@ -178,7 +186,7 @@ inline double Tpe::suggest(const Ask& ask) {
     model.add_axis(ask.name, ask.distribution);
     TpeParzenEstimator good = model.estimator(observations_.good(ask.trial.history), config_.prior_weight);
     for (std::size_t d = 0; d < known.size(); ++d) good.condition(d, known[d]);
-    const auto count = static_cast<std::size_t>(config_.ei_candidates);
+    const std::size_t count = candidates(model.axes.size());
     std::vector<std::vector<double>> points{good.draw(known.size(), {ModelAxis{*part}, ask.within.allowed}, count, ask.rng)};
     const std::vector<double> drawn = points[0];
     const std::vector<double> of_good = good.log_density(points, known.size());
