@@ -68,6 +68,13 @@ TEST_CASE("a value of the wrong form is refused with its place and what is expec
     CHECK_THROWS_WITH(parse("count", "99999999999999999999"), Catch::Contains("expected a whole number"));
 }
 
+TEST_CASE("an option that may be none takes no other text than none and its values") {
+    for (const char* const odd : {"abc", "1O", "", "None"}) {
+        CHECK_THROWS_WITH(hpo::registry::parse_config<Widest>("here", {{"maybe", odd}}),
+                          "here: option 'maybe' of widest: got '" + std::string{odd} + "'; expected a number");
+    }
+}
+
 TEST_CASE("unknown names and options list what is known") {
     const auto registries = builtin_registries();
     CHECK_THROWS_WITH(registries.samplers.make("--sampler", {"randon", {}}),

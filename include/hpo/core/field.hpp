@@ -106,7 +106,8 @@ struct field_traits<std::optional<T>> {
     static std::optional<std::optional<T>> parse(std::string_view text) {
         if (text == "none") return std::optional<T>{};
         const auto value = field_traits<T>::parse(text);
-        return value ? std::optional{std::optional<T>{*value}} : std::nullopt;
+        if (!value) return std::nullopt;
+        return std::optional<T>{*value};
     }
     static std::string format(const std::optional<T>& value) { return value ? field_traits<T>::format(*value) : "none"; }
 };
