@@ -344,6 +344,31 @@ TEST_CASE("a peak that a trial function tells is in the store, and a guard that 
     }
 }
 
+TEST_CASE("figures that are no sizes of memory are left out, because readers of the store would stumble over them") {
+    int runs = 0;
+    tuner::InProcess executor{[&](tuner::RunningJob& job) {
+        job.memory("end", {.allocated = 5, .free = -1, .peak_allocated = -1, .peak_reserved = std::int64_t{1} << 62U});
+        if (runs++ == 0) throw tuner::OutOfMemory{{.requested_bytes = 7, .allocated_bytes = -3}};
+        return 1.0;
+    }};
+    store::InMemory store;
+    Tuner tuner{sampler::Random{}};
+    const TuneResult result = tuner.optimize(store, "odd figures", sizes, executor, {.trials = 2});
+    std::vector<Trial> stored;
+    store.refresh(result.study.id, stored);
+    REQUIRE(stored.size() == 2);
+    REQUIRE(stored[0].attempts.at(0).failure);
+    CHECK_FALSE(stored[0].attempts[0].failure->memory.allocated);
+    CHECK(stored[0].attempts[0].failure->requested_bytes == 7);
+    REQUIRE(stored[1].attempts.at(0).memory.size() == 1);
+    const MemoryReading& reading = stored[1].attempts[0].memory[0].reading;
+    CHECK(reading.allocated == 5);
+    CHECK(reading.free == -1);
+    CHECK_FALSE(reading.peak_allocated);
+    CHECK(reading.peak_reserved == std::int64_t{1} << 62U);
+    CHECK_FALSE(stored[1].attempts[0].peak_allocated);
+}
+
 TEST_CASE("memory marks of trials in threads come on the tuner's thread, before the report that follows them") {
     std::vector<std::string> told;
     bool own_thread = true;

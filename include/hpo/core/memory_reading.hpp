@@ -49,6 +49,21 @@ struct MemoryReading {
     }
 };
 
+/// The figure, if it is a size that a device's memory can have.
+[[nodiscard]] constexpr std::optional<std::int64_t> size_of_memory(std::optional<std::int64_t> bytes) {
+    constexpr std::int64_t most = std::int64_t{1} << 62U;
+    return bytes && *bytes >= 0 && *bytes <= most ? bytes : std::nullopt;
+}
+
+/// The reading without figures that are no sizes of memory. What is free may be below 0, where runs differ in what they may have of a
+/// device.
+[[nodiscard]] inline MemoryReading without_nonsense(MemoryReading reading) {
+    for (auto* const bytes :
+         {&reading.allocated, &reading.reserved, &reading.capacity, &reading.limit, &reading.peak_allocated, &reading.peak_reserved})
+        *bytes = size_of_memory(*bytes);
+    return reading;
+}
+
 /// The name of the mark that says that an attempt's real need is now known. Its `limit` is the most that the attempt's allocator takes from
 /// now on.
 inline constexpr std::string_view settled_mark = "settled";

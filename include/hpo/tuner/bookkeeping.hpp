@@ -324,6 +324,7 @@ inline std::vector<std::pair<std::string, Value>> Bookkeeping::fixed_values(std:
 }
 
 inline void Bookkeeping::memory_mark(std::int64_t number, MemoryMark mark) {
+    mark.reading = without_nonsense(std::move(mark.reading));
     if (mark.name == "end") mark.reading.neighbours.clear();  // they matter to failures, and not afterwards
     Trial& current = trial(number);
     Attempt& attempt = current.attempts.back();

@@ -251,8 +251,9 @@ inline void keep_outcome(Attempt& attempt, AttemptOutcome& outcome) {
     attempt.seconds = outcome.seconds;
     attempt.outcome = outcome.kind;
     attempt.failure = std::move(outcome.failure);
-    attempt.peak_allocated = outcome.peak_allocated;
-    attempt.peak_reserved = outcome.peak_reserved;
+    if (attempt.failure) attempt.failure->memory = without_nonsense(std::move(attempt.failure->memory));
+    attempt.peak_allocated = size_of_memory(outcome.peak_allocated);
+    attempt.peak_reserved = size_of_memory(outcome.peak_reserved);
     attempt.approximate = outcome.approximate;
     if (outcome.worker_pid != 0) attempt.worker_pid = outcome.worker_pid;
 }

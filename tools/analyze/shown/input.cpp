@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "hpo/analysis/failure_cases/failure_case.hpp"
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/store/snapshot.hpp"
+#include "support/text.hpp"
 
 namespace hpo::analyze {
 
@@ -27,15 +27,17 @@ struct SizeCheck {
     int attempt_index = 0;
 
     [[nodiscard]] std::string place() const {
-        return study + (trial ? "trial " + std::to_string(*trial) + ", " + attempt_name(attempt_index) : "a rejection") + ": ";
+        return study + (trial ? "trial " + std::to_string(*trial) + ", " + tools::attempt_name(attempt_index) : "a rejection") + ": ";
     }
-    void size(std::string_view name, std::optional<std::int64_t> bytes,
-              std::int64_t most = std::numeric_limits<std::int64_t>::max()) const {
-        if (!bytes || (*bytes >= 0 && *bytes <= most)) return;
+    void expect(bool is_size, std::string_view name, std::optional<std::int64_t> bytes) const {
+        if (!bytes || is_size) return;
         throw hpo::Error{hpo::Errc::store,
                          place() + std::string{name} + " holds " + std::to_string(*bytes) + "; expected a size of memory"};
     }
-    void measured(std::string_view name, std::optional<std::int64_t> bytes) const { size(name, bytes, std::int64_t{1} << 62U); }
+    void size(std::string_view name, std::optional<std::int64_t> bytes) const { expect(bytes >= 0, name, bytes); }
+    void measured(std::string_view name, std::optional<std::int64_t> bytes) const {
+        expect(hpo::size_of_memory(bytes).has_value(), name, bytes);
+    }
     void estimate(const std::optional<hpo::Estimate>& told) const {
         if (!told) return;
         size("predicted_bytes", told->need);
