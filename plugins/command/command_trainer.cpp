@@ -33,12 +33,15 @@ std::string json_object(const hpo::Values& values) {
     return "{" + text + "}";
 }
 
-std::string plan_text(const hpo::ExecutionPlan& plan) {
-    hpo::ExecutionPlan seen = plan;
-    seen.micro_batch = plan.effective_micro_batch();
-    seen.device = hpo::worker::device_inside(plan.device);
+std::string plan_text(const hpo::TrainerJob& job) {
+    hpo::ExecutionPlan seen = job.plan;
+    seen.micro_batch = seen.effective_micro_batch();
+    const auto batch = job.options.find("batch");
+    const bool is_asked_later = batch != job.options.end() && batch->second != hpo::Value{std::string{}} && !seen.effective_batch;
+    if (is_asked_later) seen.micro_batch.reset();  // how many steps it would take is not known
+    seen.device = hpo::worker::device_inside(seen.device);
     auto json = hpo::encode(seen);
-    json["accumulation_steps"] = plan.accumulation_steps();
+    json["accumulation_steps"] = seen.accumulation_steps();
     return json.dump();
 }
 
@@ -49,7 +52,7 @@ hpo::worker::Environment environment_of(const hpo::TrainerJob& job) {
     set("HPO_TRIAL", std::to_string(job.trial));
     set("HPO_ATTEMPT", std::to_string(job.attempt));
     set("HPO_PARAMS", json_object(job.params));
-    set("HPO_PLAN", plan_text(job.plan));
+    set("HPO_PLAN", plan_text(job));
     set("HPO_DEVICE", hpo::worker::device_inside(job.plan.device));
     set("HPO_SEED", std::to_string(job.seed));
     set("HPO_METRIC", job.metric);
