@@ -50,7 +50,7 @@ namespace detail {
 template <class T>
 [[nodiscard]] std::optional<T> plan_value(const PlanField<T>& field, std::string_view text, std::string& expected) {
     if constexpr (std::is_enum_v<T>) {
-        expected = "one of " + join_names(std::vector<std::string>(precision_names.begin(), precision_names.end()));
+        expected = "one of " + join_names(std::vector<std::string>(EnumNames<T>::names.begin(), EnumNames<T>::names.end()));
         return enum_of<T>(text);
     } else if constexpr (std::same_as<T, std::optional<std::int64_t>>) {
         const bool bytes = field.unit == PlanUnit::bytes;
