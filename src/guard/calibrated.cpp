@@ -20,7 +20,7 @@ Calibrated::Calibrated(Config config)
       carries_{config.carry},
       ventures_{config.venture} {
     if (!(config.risk >= 1e-6 && config.risk <= 0.5)) throw bad_value("risk", display_text(config.risk), "0.000001 to 0.5");
-    require_at_least("memory", config.memory, 2);
+    require_at_least<2>("memory", config.memory);
 }
 
 Estimate Calibrated::estimate(const MemoryQuery& query) const {

@@ -358,7 +358,7 @@ VectorXd Gp::State::propose(const TrialContext& trial, const std::vector<gp::Ran
     return gp::most_promising(acquisition, ranges, best, candidates, is_tried, rng);
 }
 
-Gp::Gp(Config config) : state_{std::make_unique<State>(config)} { require_at_least("startup_trials", config.startup_trials, 0); }
+Gp::Gp(Config config) : state_{std::make_unique<State>(config)} { require_at_least<0>("startup_trials", config.startup_trials); }
 Gp::Gp(const Gp& other) : state_{std::make_unique<State>(*other.state_)} {}
 Gp& Gp::operator=(const Gp& other) { return *this = Gp{other}; }
 Gp::Gp(Gp&&) noexcept = default;

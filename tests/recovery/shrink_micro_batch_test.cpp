@@ -119,6 +119,6 @@ TEST_CASE("a worker that died costs its trial an attempt, and a second death the
 }
 
 TEST_CASE("a minimum below 1 is refused") {
-    CHECK_THROWS_WITH((ShrinkMicroBatch{{.min_micro_batch = 0}}), "min_micro_batch: got 0; expected at least 1");
+    CHECK_THROWS_WITH((ShrinkMicroBatch{{.min_micro_batch = 0}}), "min_micro_batch: got 0; expected 1 or more");
     CHECK_THROWS_WITH((ShrinkMicroBatch{{.max_retries = -1}}), "max_retries: got -1; expected 0 or more");
 }

@@ -89,7 +89,7 @@ TEST_CASE("unknown names and options list what is known") {
 TEST_CASE("a value out of range is refused with the place where it was written") {
     const auto registries = builtin_registries();
     CHECK_THROWS_WITH(registries.recoveries.make("--recovery", {"shrink_micro_batch", {{"min_micro_batch", "0"}}}),
-                      "--recovery: shrink_micro_batch: min_micro_batch: got 0; expected at least 1");
+                      "--recovery: shrink_micro_batch: min_micro_batch: got 0; expected 1 or more");
 }
 
 TEST_CASE("a made policy has the options it was given") {

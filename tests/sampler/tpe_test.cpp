@@ -233,6 +233,7 @@ TEST_CASE("options out of range are refused") {
     CHECK_THROWS_WITH((Tpe{{.multivariate = "false", .group = true}}),
                       "group: got true with multivariate=false; expected one of the two, because a group has one density");
     CHECK_THROWS_WITH((Tpe{{.ei_candidates = 0}}), "ei_candidates: got 0; expected 1 or more");
+    CHECK_THROWS_WITH((Tpe{{.ei_candidates = 1'000'000}}), "ei_candidates: got 1000000; expected at most 100000");
     CHECK_THROWS_WITH((Tpe{{.gamma = 0}}), "gamma: got 0; expected above 0, at most 1");
     CHECK_THROWS_WITH((Tpe{{.prior_weight = std::nan("")}}), Catch::Contains("prior_weight: got"));
 }

@@ -41,7 +41,8 @@ concept Configurable = std::default_initializable<typename P::Config> && std::co
 struct NoConfig {};
 
 /// Throws bad_value for an option below its least value.
-inline void require_at_least(std::string_view option, std::int64_t value, std::int64_t least) {
+template <std::int64_t least>
+void require_at_least(std::string_view option, std::int64_t value) {
     if (value < least) throw bad_value(option, std::to_string(value), std::to_string(least) + " or more");
 }
 

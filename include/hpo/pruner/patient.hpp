@@ -31,7 +31,7 @@ public:
 
     Patient() : Patient{Config{}} {}
     explicit Patient(Config config) : config_{config} {
-        require_at_least("patience", config.patience, 0);
+        require_at_least<0>("patience", config.patience);
         if (!(config.min_delta >= 0)) throw bad_value("min_delta", display_text(config.min_delta), "0 or more");
     }
 

@@ -99,10 +99,10 @@ inline Percentile::Percentile(Config config) : config_{config} {
     if (!(config.percentile >= 0 && config.percentile <= 100)) {
         throw bad_value("percentile", display_text(config.percentile), "0 to 100");
     }
-    require_at_least("startup_trials", config.startup_trials, 0);
-    require_at_least("warmup_steps", config.warmup_steps, 0);
-    require_at_least("interval_steps", config.interval_steps, 1);
-    require_at_least("min_trials", config.min_trials, 1);
+    require_at_least<0>("startup_trials", config.startup_trials);
+    require_at_least<0>("warmup_steps", config.warmup_steps);
+    require_at_least<1>("interval_steps", config.interval_steps);
+    require_at_least<1>("min_trials", config.min_trials);
 }
 
 inline void Percentile::follow(const PruneQuery& query) {

@@ -44,10 +44,10 @@ public:
 
     SuccessiveHalving() : SuccessiveHalving{Config{}} {}
     explicit SuccessiveHalving(Config config) : config_{config} {
-        if (config.min_resource) require_at_least("min_resource", *config.min_resource, 1);
-        require_at_least("reduction_factor", config.reduction_factor, 2);
-        require_at_least("min_early_stopping_rate", config.min_early_stopping_rate, 0);
-        require_at_least("bootstrap_count", config.bootstrap_count, 0);
+        if (config.min_resource) require_at_least<1>("min_resource", *config.min_resource);
+        require_at_least<2>("reduction_factor", config.reduction_factor);
+        require_at_least<0>("min_early_stopping_rate", config.min_early_stopping_rate);
+        require_at_least<0>("bootstrap_count", config.bootstrap_count);
         if (config.bootstrap_count > 0 && !config.min_resource)
             throw bad_value("bootstrap_count", std::to_string(config.bootstrap_count),
                             "min_resource beside it, because it is estimated from trials that went on");
@@ -131,7 +131,7 @@ private:
         const std::optional<std::int64_t> resource = config_.min_resource ? config_.min_resource
                                                      : longest_           ? std::optional{std::max<std::int64_t>(1, *longest_ / 100)}
                                                                           : std::nullopt;
-        if (resource != resource_) {  // all rungs are elsewhere
+        if (resource != resource_) {  // each rung is a multiple of it
             resource_ = resource;
             rungs_.clear();
             ended.clear();

@@ -36,8 +36,8 @@ public:
     explicit Threshold(Config config) : config_{config} {
         if (config.lower && config.upper && !(*config.lower <= *config.upper))
             throw bad_value("lower", display_text(*config.lower), "at most the upper bound, " + display_text(*config.upper));
-        require_at_least("warmup_steps", config.warmup_steps, 0);
-        require_at_least("interval_steps", config.interval_steps, 1);
+        require_at_least<0>("warmup_steps", config.warmup_steps);
+        require_at_least<1>("interval_steps", config.interval_steps);
     }
 
     [[nodiscard]] Verdict judge(const PruneQuery& query) const {

@@ -65,10 +65,10 @@ private:
 static_assert(RecoveryPolicy<ShrinkMicroBatch> && Configurable<ShrinkMicroBatch> && RecoveryRung<ShrinkMicroBatch>);
 
 inline ShrinkMicroBatch::ShrinkMicroBatch(Config config) : config_{config} {
-    if (config.min_micro_batch < 1) throw bad_value("min_micro_batch", std::to_string(config.min_micro_batch), "at least 1");
-    require_at_least("crash_retries", config.crash_retries, 0);
-    require_at_least("outage_seconds", config.outage_seconds, 0);
-    require_at_least("max_retries", config.max_retries, 0);
+    require_at_least<1>("min_micro_batch", config.min_micro_batch);
+    require_at_least<0>("crash_retries", config.crash_retries);
+    require_at_least<0>("outage_seconds", config.outage_seconds);
+    require_at_least<0>("max_retries", config.max_retries);
 }
 
 inline Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const {

@@ -51,7 +51,7 @@ public:
     }
 
     Auto() : Auto{Config{}} {}
-    explicit Auto(Config config) : config_{config}, gp_{{.repeat = false}} { require_at_least("gp_trials", config.gp_trials, 0); }
+    explicit Auto(Config config) : config_{config}, gp_{{.repeat = false}} { require_at_least<0>("gp_trials", config.gp_trials); }
 
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
         ParamSet drawn = with_leader(trial, [&](auto& sampler) { return sampler.suggest_joint(trial, rng); });

@@ -70,7 +70,7 @@ public:
 
     Cmaes() : Cmaes{Config{}} {}
     explicit Cmaes(Config config) : config_{std::move(config)}, strategy_{strategy_of(config_.restart)} {
-        if (config_.startup_trials < 0) throw bad_value("startup_trials", std::to_string(config_.startup_trials), "0 or more");
+        require_at_least<0>("startup_trials", config_.startup_trials);
         constexpr std::int64_t most = 100'000;
         if (config_.population < 0 || config_.population == 1 || config_.population > most)
             throw bad_value("population", std::to_string(config_.population), "0, or 2 or more, at most " + std::to_string(most));

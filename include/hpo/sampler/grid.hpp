@@ -34,7 +34,7 @@ public:
         : tried_{[points = config.points](const Distribution& distribution) {
               return candidate_values(distribution, static_cast<std::size_t>(points));
           }} {
-        require_at_least("points", config.points, 2);
+        require_at_least<2>("points", config.points);
     }
 
     [[nodiscard]] double suggest(const Ask& ask) { return tried_.draw(ask); }

@@ -117,8 +117,13 @@ static_assert(JointSampler<Tpe> && Configurable<Tpe>);
 inline Tpe::Tpe(Config config)
     : config_{config},
       observations_{config.gamma, config.prior_weight, static_cast<std::size_t>(std::max<std::int64_t>(0, config.kernels))} {
-    require_at_least("startup_trials", config.startup_trials, 0);
-    if (config.ei_candidates) require_at_least("ei_candidates", *config.ei_candidates, 1);
+    require_at_least<0>("startup_trials", config.startup_trials);
+    if (config.ei_candidates) {
+        require_at_least<1>("ei_candidates", *config.ei_candidates);
+        constexpr std::int64_t most = 100'000;
+        if (*config.ei_candidates > most)
+            throw bad_value("ei_candidates", std::to_string(*config.ei_candidates), "at most " + std::to_string(most));
+    }
     if (config.kernels < 0 || config.kernels == 1) throw bad_value("kernels", std::to_string(config.kernels), "0, or 2 or more");
     if (config.multivariate != "auto" && config.multivariate != "true" && config.multivariate != "false")
         throw bad_value("multivariate", config.multivariate, "auto, true or false");
