@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hpo/sampler/cma_restarts.hpp"
+#include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/sampler/tpe.hpp"
 #include "support/catch.hpp"
@@ -236,6 +237,41 @@ TEST_CASE("choices and what not every trial has go to where trials were good") {
     }
     CHECK(good > 30);
     CHECK_THROWS_WITH((Cmaes{{.independent = "grid"}}), "independent: got grid; expected tpe or random");
+}
+
+TEST_CASE("a choice is drawn for the trial's numbers, also if it is asked for before them") {
+    for (const bool is_first : {true, false}) {
+        const auto space = [&](hpo::SpaceTrial& trial) {
+            if (is_first) trial.suggest_categorical("sign", {"minus", "plus"});
+            trial.suggest_float("x0", -5, 5);
+            if (!is_first) trial.suggest_categorical("sign", {"minus", "plus"});
+        };
+        const auto fits = [](const hpo::ParamSet& params) {
+            return (params.number("x0").value() > 0) == (params.find("sign")->internal == 1);
+        };
+        const auto objective = [&](const hpo::ParamSet& params) { return fits(params) ? 0 : 1; };
+        Cmaes sampler{{.sigma = 1, .restart = "none"}};
+        std::vector<hpo::Trial> trials;
+        run(sampler, space, objective, trials, 160);
+        std::int64_t fitting = 0;  // of the latest 80; at random 40 would be
+        for (const auto& trial : std::span{trials}.last(80)) fitting += fits(trial.params) ? 1 : 0;
+        CHECK(fitting > 60);
+    }
+}
+
+TEST_CASE("startup trials of cmaes are uniform in each parameter") {
+    const auto space = [](hpo::SpaceTrial& trial) {
+        trial.suggest_float("x0", -5, 5);
+        trial.suggest_categorical("kind", {"a", "b", "c", "d"});
+    };
+    const auto objective = [](const hpo::ParamSet& params) { return params.find("kind")->internal; };
+    Cmaes sampler{{.startup_trials = 200}};
+    hpo::sampler::Random random;
+    std::vector<hpo::Trial> trials;
+    run(sampler, space, objective, trials, 100);
+    const hpo::History history{"study of choices", minimised, trials, {}};
+    CHECK(hpo::suggest_params(sampler, space, {.number = 100, .history = history}, hpo::Seed{1}) ==
+          hpo::suggest_params(random, space, {.number = 100, .history = history}, hpo::Seed{1}));
 }
 
 TEST_CASE("a space without numbers is left to tpe") {

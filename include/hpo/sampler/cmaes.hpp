@@ -36,11 +36,13 @@ namespace hpo::sampler {
 ///
 /// Learns from every finished trial that has a value, whoever proposed it, in the order in which they ended. So a study goes on where
 /// another sampler left it. Infeasible trials and refused proposals are the worst of their generation. Pruned and failed trials are
-/// ignored, unless they were infeasible. Choices, and parameters that not every trial has, are drawn by Tpe, given the numbers. One
-/// objective only.
+/// ignored, unless they were infeasible. One objective only.
+///
+/// Choices, and parameters that not every trial has, are drawn by Tpe, given the numbers. Tpe learns from pruned and running trials, too,
+/// and draws uniformly until 10 trials have ended.
 ///
 /// What it has computed of a history it keeps for the next draw. A draw costs O(d^2) for d numbers, and O(d^3 + population d^2) once for
-/// each generation. Thread safety: none. A copy is independent.
+/// each generation. Tpe's draw comes on top, if there is one. Thread safety: none. A copy is independent.
 class Cmaes {
 public:
     static constexpr std::string_view name = "cmaes";
@@ -87,13 +89,15 @@ public:
     }
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
         follow(trial);
-        if (dimensions_.empty() && config_.independent == "tpe") return tpe_.suggest_joint(trial, rng);
         ParamSet drawn;
-        if (!has_learned()) return drawn;
-        const std::vector<double> point = draw(rng);
-        drawn.reserve(dimensions_.size());
-        for (std::size_t i = 0; i < dimensions_.size(); ++i)
-            drawn.append({dimensions_[i].name, dimensions_[i].distribution, internal_at(i, point[i])});
+        if (observed_ < config_.startup_trials) return drawn;
+        if (distribution_) {
+            const std::vector<double> point = draw(rng);  // first, because take_in draws it again
+            for (std::size_t i = 0; i < dimensions_.size(); ++i)
+                drawn.append({dimensions_[i].name, dimensions_[i].distribution, internal_at(i, point[i])});
+        }
+        if (!has_others_ || config_.independent != "tpe") return drawn;
+        for (const Param& param : tpe_.suggest_beside(drawn, trial, rng)) drawn.append(param);
         return drawn;
     }
 
@@ -105,8 +109,9 @@ public:
         };
         const auto found = std::find_if(dimensions_.begin(), dimensions_.end(), is_it);
         const auto part = narrowed(ask.distribution, ask.within);
-        if (found == dimensions_.end() && config_.independent == "tpe") return tpe_.suggest(ask);
-        if (!has_learned() || found == dimensions_.end() || is_single(*part)) return draw_uniform(ask.distribution, ask.within, ask.rng);
+        const bool is_modelled = found != dimensions_.end();
+        if (!is_modelled && observed_ >= config_.startup_trials && config_.independent == "tpe") return tpe_.suggest(ask);
+        if (!is_modelled || !has_learned() || is_single(*part)) return draw_uniform(ask.distribution, ask.within, ask.rng);
         const auto i = static_cast<std::size_t>(found - dimensions_.begin());
         const ModelAxis narrow{*part};
         const double mean = model_at(i, distribution_->mean()[i]);
@@ -189,6 +194,7 @@ private:
     std::optional<CmaDistribution> distribution_;
     std::vector<Told> generation_;
     std::int64_t observed_ = 0;
+    bool has_others_ = false;  ///< trials have parameters that are no numbers of the model
     CmaRestarts restarts_;
     std::uint64_t restart_count_ = 0;
     std::size_t flat_ = 0;  ///< generations in a row without a difference
@@ -224,6 +230,7 @@ inline void Cmaes::start(const TrialContext& trial) {
     axes_.clear();
     generation_.clear();
     observed_ = 0;
+    has_others_ = false;
     restart_count_ = 0;
     flat_ = 0;
     latest_.reset();
@@ -315,6 +322,7 @@ inline void Cmaes::follow(const TrialContext& trial) {
         }
         for (const Observation& each : news) {
             latest_ = std::max(*latest_, each.age);
+            has_others_ = has_others_ || each.params->size() > dimensions_.size();
             if (each.number >= 0) ++observed_;
             if (distribution_ && fits(*each.params)) take_in(each, trial.seed);
         }

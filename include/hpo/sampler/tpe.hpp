@@ -68,7 +68,10 @@ public:
     Tpe() : Tpe{Config{}} {}
     explicit Tpe(Config config);
 
-    [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng);
+    [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) { return suggest_beside({}, trial, rng); }
+
+    /// Draws the parameters that `known` does not have, given those that it has.
+    [[nodiscard]] ParamSet suggest_beside(const ParamSet& known, const TrialContext& trial, Rng& rng);
 
     /// Draws one parameter inside its narrowing, given the values that the trial already has.
     [[nodiscard]] double suggest(const Ask& ask);
@@ -96,13 +99,13 @@ private:
     [[nodiscard]] bool are_together(const TrialContext& trial, std::string_view a, std::string_view b) const {
         return is_multivariate(trial) && (!config_.group || groups_.group_of(a) == groups_.group_of(b));
     }
-    /// How many are compared for one draw from a density of so many parameters. In a larger one each costs more, so it has fewer: a draw
-    /// then costs the same.
+    /// How many are compared for one draw from a density of so many parameters. Beyond ten parameters there are fewer, because each costs
+    /// more. For a single parameter there are as many as Optuna's, because a trial then has a density, and a draw, for each parameter.
     [[nodiscard]] std::size_t candidates(std::size_t parameters) const {
         if (config_.ei_candidates) return static_cast<std::size_t>(*config_.ei_candidates);
         return parameters < 2 ? 24 : std::clamp<std::size_t>(960 / parameters, 24, 96);
     }
-    void draw_together(std::span<const Dimension> space, const TrialContext& trial, Rng& rng, ParamSet& drawn);
+    void draw_together(std::span<const Dimension> space, const ParamSet& known, const TrialContext& trial, Rng& rng, ParamSet& drawn);
 
     static std::size_t greatest_ratio(const std::vector<double>& good, const std::vector<double>& other);
 
@@ -135,7 +138,7 @@ inline Tpe::Tpe(Config config)
     }
 }
 
-inline ParamSet Tpe::suggest_joint(const TrialContext& trial, Rng& rng) {
+inline ParamSet Tpe::suggest_beside(const ParamSet& known, const TrialContext& trial, Rng& rng) {
     if (!has_learned(trial)) return {};
     std::vector<Dimension> space = observations_.space();
     std::erase_if(space, [](const Dimension& dimension) { return is_single(*dimension.distribution); });
@@ -150,23 +153,39 @@ inline ParamSet Tpe::suggest_joint(const TrialContext& trial, Rng& rng) {
     for (std::size_t first = 0, end = 0; first < space.size(); first = end) {
         end = first + 1;
         while (end < space.size() && are_together(trial, space[first].name, space[end].name)) ++end;
-        draw_together(std::span{space}.subspan(first, end - first), trial, rng, drawn);
+        draw_together(std::span{space}.subspan(first, end - first), known, trial, rng, drawn);
     }
     return drawn;
 }
 
-/// Draws parameters of one density, and adds them.
-inline void Tpe::draw_together(std::span<const Dimension> space, const TrialContext& trial, Rng& rng, ParamSet& drawn) {
+/// Draws parameters of one density, and adds those that are not known.
+inline void Tpe::draw_together(std::span<const Dimension> space, const ParamSet& known, const TrialContext& trial, Rng& rng,
+                               ParamSet& drawn) {
     Model model;
     std::vector<TpePart> parts;
+    std::vector<std::optional<double>> values;
     for (const Dimension& dimension : space) {
         model.add_axis(dimension.name, *dimension.distribution);
         parts.push_back({model.axes.back(), {}});
+        const Param* const param = known.find(dimension.name);
+        const bool is_known =
+            param && compatible(*param->distribution, *dimension.distribution) && model.axes.back().holds(param->internal);
+        values.push_back(is_known ? std::optional{param->internal} : std::nullopt);
     }
     const TpeParzenEstimator good = model.estimator(observations_.good(trial.history), config_.prior_weight);
-    const auto points = good.draw(parts, candidates(space.size()), rng);
+    TpeParzenEstimator near_known = good;
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        if (values[d]) near_known.condition(d, *values[d]);
+    }
+    const std::size_t count = candidates(space.size());
+    auto points = near_known.draw(parts, count, rng);
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        if (values[d]) points[d].assign(count, *values[d]);
+    }
     const std::size_t best = greatest_ratio(good.log_density(points), observations_.log_density_of_others(model.names, points));
-    for (std::size_t d = 0; d < space.size(); ++d) drawn.append({space[d].name, space[d].distribution, points[d][best]});
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        if (!values[d]) drawn.append({space[d].name, space[d].distribution, points[d][best]});
+    }
 }
 
 inline double Tpe::suggest(const Ask& ask) {
