@@ -17,7 +17,7 @@ std::string text_of_source(const std::filesystem::path& file) {
 
 TEST_CASE("the C++ on the page about tuning in a C++ program is text of examples that are compiled") {
     std::string sources;
-    for (const char* name : {"010_quadratic", "130_own_guard", "140_halving_recovery"})
+    for (const char* name : {"010_quadratic", "130_own_guard", "140_halving_recovery", "160_watch_a_study"})
         sources += text_of_source("examples/" + std::string{name} + ".cpp");
     const std::string page = text_of_source("docs/tuning-in-cpp.md");
     const std::string opening = "```cpp\n";
@@ -29,5 +29,5 @@ TEST_CASE("the C++ on the page about tuning in a C++ program is text of examples
         CHECK(sources.find(block) != std::string::npos);
         ++blocks;
     }
-    CHECK(blocks == 5);
+    CHECK(blocks == 6);
 }
