@@ -281,7 +281,7 @@ TEST_CASE("a space without numbers is left to tpe") {
     };
     const auto objective = [](const hpo::ParamSet& params) { return params.find("kind")->internal + params.find("other")->internal; };
     Cmaes sampler;
-    hpo::sampler::Tpe tpe;
+    hpo::sampler::Tpe tpe{{.ei_candidates = 12, .kernels = 32}};
     std::vector<hpo::Trial> trials;
     run(sampler, space, objective, trials, 40);
     const hpo::History history{"study of choices", minimised, trials, {}};

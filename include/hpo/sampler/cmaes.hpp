@@ -186,7 +186,7 @@ private:
     void adapt(Seed seed);
 
     Config config_;
-    Tpe tpe_;
+    Tpe tpe_{{.ei_candidates = 12, .kernels = 32}};  // few, because a draw of numbers costs little, too
     CmaRestarts::Strategy strategy_;
     HistoryCursor cursor_;
     std::vector<Dimension> dimensions_;
