@@ -90,13 +90,13 @@ public:
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
         follow(trial);
         ParamSet drawn;
-        if (observed_ < config_.startup_trials) return drawn;
+        if (is_starting()) return drawn;
         if (distribution_) {
             const std::vector<double> point = draw(rng);  // first, because take_in draws it again
             for (std::size_t i = 0; i < dimensions_.size(); ++i)
                 drawn.append({dimensions_[i].name, dimensions_[i].distribution, internal_at(i, point[i])});
         }
-        if (!has_others_ || config_.independent != "tpe") return drawn;
+        if (!has_others_ || !asks_tpe()) return drawn;
         for (const Param& param : tpe_.suggest_beside(drawn, trial, rng)) drawn.append(param);
         return drawn;
     }
@@ -110,7 +110,7 @@ public:
         const auto found = std::find_if(dimensions_.begin(), dimensions_.end(), is_it);
         const auto part = narrowed(ask.distribution, ask.within);
         const bool is_modelled = found != dimensions_.end();
-        if (!is_modelled && observed_ >= config_.startup_trials && config_.independent == "tpe") return tpe_.suggest(ask);
+        if (!is_modelled && asks_tpe()) return tpe_.suggest(ask);
         if (!is_modelled || !has_learned() || is_single(*part)) return draw_uniform(ask.distribution, ask.within, ask.rng);
         const auto i = static_cast<std::size_t>(found - dimensions_.begin());
         const ModelAxis narrow{*part};
@@ -156,7 +156,10 @@ private:
                  .lr_adapt = config_.lr_adapt}};
     }
 
-    [[nodiscard]] bool has_learned() const { return distribution_ && observed_ >= config_.startup_trials; }
+    [[nodiscard]] bool is_starting() const { return observed_ < config_.startup_trials; }
+    [[nodiscard]] bool has_learned() const { return distribution_ && !is_starting(); }
+    /// True if Tpe draws what is no number of the model.
+    [[nodiscard]] bool asks_tpe() const { return config_.independent == "tpe" && !is_starting(); }
     [[nodiscard]] double model_at(std::size_t i, double unit) const { return axes_[i].low + unit * (axes_[i].high - axes_[i].low); }
     [[nodiscard]] double unit_of(std::size_t i, double internal) const {
         return (axes_[i].to_model(std::clamp(internal, axes_[i].first, axes_[i].last)) - axes_[i].low) / (axes_[i].high - axes_[i].low);

@@ -173,12 +173,12 @@ inline void Tpe::draw_together(std::span<const Dimension> space, const ParamSet&
         values.push_back(is_known ? std::optional{param->internal} : std::nullopt);
     }
     const TpeParzenEstimator good = model.estimator(observations_.good(trial.history), config_.prior_weight);
-    TpeParzenEstimator near_known = good;
+    std::optional<TpeParzenEstimator> near_known;  // good, if nothing is known
     for (std::size_t d = 0; d < space.size(); ++d) {
-        if (values[d]) near_known.condition(d, *values[d]);
+        if (values[d]) (near_known ? *near_known : near_known.emplace(good)).condition(d, *values[d]);
     }
     const std::size_t count = candidates(space.size());
-    auto points = near_known.draw(parts, count, rng);
+    auto points = (near_known ? *near_known : good).draw(parts, count, rng);
     for (std::size_t d = 0; d < space.size(); ++d) {
         if (values[d]) points[d].assign(count, *values[d]);
     }
