@@ -163,7 +163,7 @@ TEST_CASE("what an observer throws ends the run, and the trials in threads with 
     CHECK(threads.free_slots() == 2);
 }
 
-TEST_CASE("an observer that throws at each end leaves no trial of the run open, also after a stop") {
+TEST_CASE("an observer that throws at each end leaves no trial of the run open and loses no value, also after a stop") {
     test::Listener observer{[](const event::AttemptEnded& event) {
         throw std::runtime_error{"trial " + std::to_string(event.trial.number) + " cannot be shown"};
     }};
@@ -185,8 +185,25 @@ TEST_CASE("an observer that throws at each end leaves no trial of the run open, 
         std::vector<Trial> trials;
         store.refresh(store.studies().at(0).id, trials);
         REQUIRE(trials.size() == 4);
-        for (const Trial& trial : trials) CHECK(trial.state == TrialState::fail);
+        for (const Trial& trial : trials) {
+            CHECK(trial.state == (stops ? TrialState::fail : TrialState::complete));
+            CHECK(trial.user_attributes.contains(lost_attribute) == stops);
+            CHECK(trial.values.empty() == stops);
+        }
     }
+}
+
+TEST_CASE("what an observer throws at the end of a define-by-run trial loses no value") {
+    test::Listener observer{[](const event::AttemptEnded&) { throw std::runtime_error{"the display broke"}; }};
+    store::InMemory store;
+    const auto objective = [](LiveTrial& trial) { return trial.suggest_float("x", 0, 1); };
+    CHECK_THROWS_WITH(tuner_with().optimize(store, "s", objective, {.trials = 3}, observer), "the display broke");
+    std::vector<Trial> trials;
+    store.refresh(store.studies().at(0).id, trials);
+    REQUIRE(trials.size() == 1);
+    CHECK(trials[0].state == TrialState::complete);
+    REQUIRE(trials[0].values.size() == 1);
+    CHECK(trials[0].values[0] == trials[0].params.find("x")->internal);
 }
 
 TEST_CASE("what a trial function logs is kept with its attempt, in threads and alone") {

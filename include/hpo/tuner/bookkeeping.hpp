@@ -132,6 +132,8 @@ public:
     [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number, const TuneOptions& options);
     void memory_mark(std::int64_t number, MemoryMark mark);
     void finish(std::int64_t number);
+    /// True if this process has begun the trial, and the store does not have its end.
+    [[nodiscard]] bool is_open(std::int64_t number) const { return std::find(own_.begin(), own_.end(), number) != own_.end(); }
     void reject(Rejection rejection);
     /// Says that this process is alive, and ends the trials of processes that are gone. Does so at most every few seconds.
     void heartbeat();
@@ -431,7 +433,7 @@ inline void Bookkeeping::recount() {
     done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done);
     left_behind_ = trials_left_behind(trials_);
     others_run_ = std::any_of(trials_.begin(), trials_.end(), [this](const Trial& each) {
-        return each.state == TrialState::running && std::find(own_.begin(), own_.end(), each.number) == own_.end();
+        return each.state == TrialState::running && !is_open(each.number);
     });
 }
 

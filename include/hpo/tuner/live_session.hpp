@@ -180,8 +180,8 @@ private:
             keep_answer(attempt, recovery);
             settle_failed(trial, *attempt.failure, recovery, std::nullopt);
         }
-        books_.end_attempt(number);
         add_source_attributes(trial);
+        books_.end_attempt(number);
         books_.finish(number);
         breaker_.see(books_.trial(number));
     }

@@ -82,7 +82,10 @@ template <class TrialOf>
 [[nodiscard]] std::optional<std::int64_t> begin_live(const Bookkeeping::Wanted& wanted, Bookkeeping& books, const TuneOptions& options,
                                                      TuneObserver& observer);
 
-/// Ends a trial that an error of the tuner cut short, if the store still works. It becomes FAIL with the mark `lost`.
+/// Makes a trial that has not ended FAIL, with the mark `lost`. It then says nothing about its parameters and does not count.
+void mark_lost(Trial& trial);
+
+/// Ends a trial that an error of the tuner cut short, if the store still works. If its attempt had ended, the trial keeps what came of it.
 void give_up(std::int64_t number, Bookkeeping& books);
 
 /// Takes over a study's lost trials, and waits for trials that may become lost. For each, a new trial goes on from its checkpoint, or runs
@@ -199,11 +202,15 @@ inline std::optional<std::int64_t> begin_live(const Bookkeeping::Wanted& wanted,
     return books.begin_trial(wanted);
 }
 
-inline void give_up(std::int64_t number, Bookkeeping& books) {
-    Trial& trial = books.trial(number);
+inline void mark_lost(Trial& trial) {
     if (is_finished(trial.state)) return;
     trial.state = TrialState::fail;
     trial.user_attributes[lost_attribute] = std::string{lost_json};
+}
+
+inline void give_up(std::int64_t number, Bookkeeping& books) {
+    if (!books.is_open(number)) return;
+    mark_lost(books.trial(number));
     try {
         books.finish(number);
     } catch (const Error&) {  // the first error is the one to tell

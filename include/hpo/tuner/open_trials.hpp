@@ -225,8 +225,8 @@ inline void OpenTrials::finish(std::int64_t number, AttemptOutcome outcome) {
         explain(attempt, std::nullopt);
         settle_failed(trial, *attempt.failure, Recovery{.action = Recovery::Action::fail, .plan = attempt.plan}, std::nullopt);
     }
-    books_.end_attempt(number);
     add_source_attributes(trial);
+    books_.end_attempt(number);
     books_.finish(number);
     open_.erase(number);
 }
@@ -245,8 +245,7 @@ inline void OpenTrials::close(LeftOpen why) {
             failure.message = "the program that ran the trial is gone";
             outcome.failure = std::move(failure);
         }
-        trial.state = TrialState::fail;
-        trial.user_attributes[lost_attribute] = std::string{lost_json};
+        mark_lost(trial);
         try {
             finish(number, std::move(outcome));
         } catch (const Error&) {

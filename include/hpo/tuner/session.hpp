@@ -142,14 +142,12 @@ private:
         while (!running_.empty()) give_up(running_.front());
     }
 
-    /// Ends a trial as lost. It says nothing about its parameters and does not count.
+    /// Ends a trial, as lost unless its attempt has ended.
     void give_up(std::int64_t number) {
         devices_.release(number);
         this->forget(number);
         std::erase(running_, number);
-        Trial& trial = books_.trial(number);
-        trial.state = TrialState::fail;
-        trial.user_attributes[lost_attribute] = std::string{lost_json};
+        mark_lost(books_.trial(number));
         books_.finish(number);
     }
 
@@ -258,6 +256,7 @@ private:
                     attempt.failure = Failure{.kind = FailureKind::trainer_error, .message = "the trainer failed without saying why"};
                 return answer_failure(number, reserved);
         }
+        complete_record(trial);
         books_.end_attempt(number);
         conclude(number);
     }
@@ -287,15 +286,19 @@ private:
         books_.end_attempt(number);
         if (answer.is_retry()) return give_up(number);
         settle_failed(trial, *attempt.failure, answer.recovery, attempt.capacity_bytes);
+        complete_record(trial);
         conclude(number);
     }
 
-    void conclude(std::int64_t number) {
-        Trial& trial = books_.trial(number);
-        this->settle(number);
-        if (options_.asks_while_running()) enqueued_.tell_unused(trial, observer_);
+    /// What a trial that ends says beside its value. Call it before an observer hears of the end, because that may throw.
+    static void complete_record(Trial& trial) {
         if (!trial.attempts.back().failure) settle_feasible(trial, trial.attempts.back().capacity_bytes);
         add_source_attributes(trial);
+    }
+
+    void conclude(std::int64_t number) {
+        this->settle(number);
+        if (options_.asks_while_running()) enqueued_.tell_unused(books_.trial(number), observer_);
         finish(number);
     }
 
