@@ -113,11 +113,13 @@ TEST_CASE("a parameter that the space does not ask for is an option of the train
     CHECK(seen[1].size() == 4);
 }
 
-TEST_CASE("a retry with a micro-batch below 1 ends the trial with the reason") {
-    struct ShrinksToNothing {
+TEST_CASE("a retry under a plan that no trainer can run ends the trial with the reason") {
+    struct AsksFor {
+        std::optional<std::int64_t> ExecutionPlan::*member;
+        std::int64_t number;
         [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
             Recovery answer = recovery_of(failed, Recovery::Action::retry, "smaller");
-            answer.plan.micro_batch = 0;
+            answer.plan.*member = number;
             return answer;
         }
     };
@@ -126,9 +128,13 @@ TEST_CASE("a retry with a micro-batch below 1 ends the trial with the reason") {
         ++runs;
         throw std::runtime_error{"fails"};
     };
-    Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, ShrinksToNothing{}};
-    const TuneResult result = tuner.optimize(store::InMemory{}, "s", x_and_k, job, {.trials = 1});
-    CHECK(runs == 1);
-    CHECK(result.trials.at(0).state == TrialState::fail);
-    CHECK(result.trials[0].attempts.at(0).decision == "recovery policy: micro_batch: got 0; expected 1 or more");
+    const auto decision = [&](const AsksFor& policy) {
+        Tuner tuner{sampler::Random{}, pruner::None{}, guard::Unlimited{}, policy};
+        const TuneResult result = tuner.optimize(store::InMemory{}, "s", x_and_k, job, {.trials = 1});
+        CHECK(result.trials.at(0).state == TrialState::fail);
+        return result.trials[0].attempts.at(0).decision;
+    };
+    CHECK(decision({&ExecutionPlan::micro_batch, 0}) == "recovery policy: micro_batch: got 0; expected 1 or more");
+    CHECK(decision({&ExecutionPlan::cap_bytes, -1}) == "recovery policy: cap_bytes: got -1; expected 1 or more");
+    CHECK(runs == 2);
 }

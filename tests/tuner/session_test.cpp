@@ -248,6 +248,8 @@ TEST_CASE("numbers that cannot be meant are refused in one line, before the stud
     CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.trials = -3}), "TuneOptions::trials: got -3; expected at least 0");
     CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.own_trials = -1}), "TuneOptions::own_trials: got -1; expected at least 0");
     CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.max_attempts = 0}), "TuneOptions::max_attempts: got 0; expected at least 1");
+    CHECK_THROWS_WITH(plain.optimize(store, "s", space, job, {.target_share = -1}),
+                      "TuneOptions::target_share: got -1; expected above 0 and at most 1");
     CHECK(store.studies().empty());
     CHECK(plain.optimize(store, "s", space, job, {.trials = 0}).trials.empty());
     Tuner guarded{sampler::Random{}, pruner::None{}, NegativeGuard{}, recovery::Fail{}};

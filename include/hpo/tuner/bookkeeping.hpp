@@ -178,7 +178,7 @@ private:
     std::optional<Stopwatch> since_refusal_;  ///< runs since the store last had no trial to begin
 };
 
-/// Throws bad_value, before the study is made, for a number of trials that cannot be meant.
+/// Throws bad_value, before the study is made, for a number that cannot be meant.
 [[nodiscard]] inline const TuneOptions& checked(const TuneOptions& options) {
     const auto require = [](const char* name, std::int64_t value, std::int64_t least) {
         if (value < least) throw bad_value(std::string{"TuneOptions::"} + name, std::to_string(value), "at least " + std::to_string(least));
@@ -187,6 +187,8 @@ private:
     require("own_trials", options.own_trials.value_or(0), 0);
     require("seeds", options.seeds, 1);
     require("max_attempts", options.max_attempts, 1);
+    if (!(options.target_share > 0 && options.target_share <= 1))
+        throw bad_value("TuneOptions::target_share", display_text(options.target_share), "above 0 and at most 1");
     return options;
 }
 

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/distribution.hpp"
 #include "hpo/core/param_set.hpp"
+#include "hpo/core/plan.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/tuner/devices/reservation.hpp"
 #include "hpo/tuner/verdicts.hpp"
@@ -69,9 +71,16 @@ inline void complete_params(Recovery& recovery, const FailedAttempt& failed) {
 
 /// A retry under a plan that no trainer can run ends the trial instead.
 inline void require_possible_plan(Recovery& recovery, const FailedAttempt& failed) {
-    const auto micro = recovery.plan.micro_batch;
-    if (recovery.action != Recovery::Action::retry || !micro || *micro >= 1) return;
-    const std::string error = bad_value("recovery policy: micro_batch", std::to_string(*micro), "1 or more").what();
+    if (recovery.action != Recovery::Action::retry) return;
+    std::string error;
+    each_plan_field([&](const auto& field) {
+        if constexpr (std::is_same_v<decltype(field.member), std::optional<std::int64_t> ExecutionPlan::*>) {
+            const auto number = recovery.plan.*field.member;
+            if (field.role == PlanRole::lever && number && *number < 1)
+                error = bad_value("recovery policy: " + std::string{field.key}, std::to_string(*number), "1 or more").what();
+        }
+    });
+    if (error.empty()) return;
     recovery = recovery_of(failed, Recovery::Action::fail, error);
     recovery.rule_error = error;
 }
