@@ -56,6 +56,8 @@ TEST_CASE("a name that is no plugin's is one clear error, and leaves nothing beh
         CHECK_THAT(result.error, Contains("hpo-tune: error: "));
         CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
     }
+    CHECK_THAT(new_plugin(workshop, {"command"}).error,
+               Contains("got 'command'; expected another name, because a trainer of hpo has this one"));
     CHECK_THAT(new_plugin(workshop, {"my-plugin"}).error, Contains("expected a name of letters, digits and '_' that begins with a letter"));
     CHECK_THAT(new_plugin(workshop, {"missing/mine"}).error, Contains("missing/mine: the folder cannot be made"));
     for (const auto& entry : std::filesystem::directory_iterator{workshop.path()}) {
