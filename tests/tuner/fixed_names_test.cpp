@@ -38,6 +38,13 @@ TEST_CASE("a fixed name that a space does not have is an error that names those 
     CHECK(tune_fixed(space, {{"lr", Value{0.5}}}, store).unused_fixed.empty());
 }
 
+TEST_CASE("a name that is fixed twice is an error, before anything is stored") {
+    store::InMemory store;
+    CHECK_THROWS_WITH(tune_fixed(branching_space, {{"model", Value{"small"}}, {"model", Value{"large"}}}, store),
+                      "TuneOptions::fixed: 'model': got small and large; expected one value");
+    CHECK(store.studies().empty());
+}
+
 TEST_CASE("a fixed name of one branch is no error, and the result says whether a trial took it") {
     store::InMemory store;
     CHECK(tune_fixed(branching_space, {{"model", Value{"large"}}, {"layers", Value{std::int64_t{2}}}}, store).unused_fixed.empty());

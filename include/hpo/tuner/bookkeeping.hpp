@@ -178,7 +178,7 @@ private:
     std::optional<Stopwatch> since_refusal_;  ///< runs since the store last had no trial to begin
 };
 
-/// Throws bad_value, before the study is made, for a number that cannot be meant.
+/// Throws bad_value, before the study is made, for options that cannot be meant.
 [[nodiscard]] inline const TuneOptions& checked(const TuneOptions& options) {
     const auto require = [](const char* name, std::int64_t value, std::int64_t least) {
         if (value < least) throw bad_value(std::string{"TuneOptions::"} + name, std::to_string(value), "at least " + std::to_string(least));
@@ -189,6 +189,12 @@ private:
     require("max_attempts", options.max_attempts, 1);
     if (!(options.target_share > 0 && options.target_share <= 1))
         throw bad_value("TuneOptions::target_share", display_text(options.target_share), "above 0 and at most 1");
+    for (auto given = options.fixed.begin(); given != options.fixed.end(); ++given) {
+        const auto earlier = std::find_if(options.fixed.begin(), given, [&](const auto& each) { return each.first == given->first; });
+        if (earlier != given)
+            throw bad_value("TuneOptions::fixed: '" + given->first + "'",
+                            display_text(earlier->second) + " and " + display_text(given->second), "one value");
+    }
     return options;
 }
 
@@ -434,9 +440,8 @@ inline void Bookkeeping::recount() {
     }
     done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done);
     left_behind_ = trials_left_behind(trials_);
-    others_run_ = std::any_of(trials_.begin(), trials_.end(), [this](const Trial& each) {
-        return each.state == TrialState::running && !is_open(each.number);
-    });
+    others_run_ = std::any_of(trials_.begin(), trials_.end(),
+                              [this](const Trial& each) { return each.state == TrialState::running && !is_open(each.number); });
 }
 
 }  // namespace hpo::tuner
