@@ -79,6 +79,8 @@ public:
         return tried_.contains({point.begin(), point.end()});
     }
     [[nodiscard]] VectorXd propose(const TrialContext& trial, const std::vector<gp::Range>& ranges, Rng& rng);
+    /// The variance of the noise in the first objective's values, which have the variance 1.
+    [[nodiscard]] double noise(const History& history);
 
 private:
     void take_in_trial(const History& history, std::size_t place);
@@ -88,6 +90,8 @@ private:
     [[nodiscard]] MatrixXd pending(const History& history) const;
     [[nodiscard]] double lacking(std::size_t d) const { return is_choice_[d] != 0 ? -1 : 0.5; }
     [[nodiscard]] gp::Settle branches(const History& history) const;
+    template <class Scaled>
+    void fit(gp::Series& series, const History& history, const Scaled& scaled);
     template <class Scaled>
     [[nodiscard]] gp::GaussianProcess process(gp::Series& series, const History& history, const MatrixXd& running, const Scaled& scaled);
 
@@ -284,16 +288,27 @@ std::vector<gp::Range> Gp::State::ranges() const {
     return all;
 }
 
-/// What is known of an objective or a constraint. `scaled(seen)` gives the values of observations as the model has them.
+/// Fits the kernel of an objective or a constraint, where more is known since. `scaled(seen)` gives the values of observations as the model
+/// has them.
+template <class Scaled>
+void Gp::State::fit(gp::Series& series, const History& history, const Scaled& scaled) {
+    const std::size_t count = gp::fitted_count(series.seen.size());
+    if (series.fitted_from == count && series.fitted_space == space_) return;
+    const std::vector<Seen> first = series.chosen(count, most_fitted);
+    series.kernel = gp::fitted_kernel({points_of(history, first), scaled(first)}, is_choice_, !config_.deterministic);
+    series.fitted_from = count;
+    series.fitted_space = space_;
+}
+
+double Gp::State::noise(const History& history) {
+    fit(objectives_.front(), history, [&](const auto& seen) { return gp::Standard{seen, config_.power_transform}(seen); });
+    return objectives_.front().kernel.noise;
+}
+
+/// What is known of an objective or a constraint.
 template <class Scaled>
 gp::GaussianProcess Gp::State::process(gp::Series& series, const History& history, const MatrixXd& running, const Scaled& scaled) {
-    const std::size_t count = gp::fitted_count(series.seen.size());
-    if (series.fitted_from != count || series.fitted_space != space_) {
-        const std::vector<Seen> first = series.chosen(count, most_fitted);
-        series.kernel = gp::fitted_kernel({points_of(history, first), scaled(first)}, is_choice_, !config_.deterministic);
-        series.fitted_from = count;
-        series.fitted_space = space_;
-    }
+    fit(series, history, scaled);
     const std::vector<Seen> seen = series.chosen(series.seen.size(), most_observed);
     return {{points_of(history, seen), scaled(seen)}, running, series.kernel, is_choice_};
 }
@@ -368,6 +383,12 @@ Gp::~Gp() = default;
 bool Gp::has_ended(const TrialContext& trial, const ParamSet& params) {
     state_->follow(trial);
     return !params.empty() && state_->has_tried(params);
+}
+
+std::optional<double> Gp::noise_share(const TrialContext& trial) {
+    state_->follow(trial);
+    if (!state_->has_learned()) return std::nullopt;
+    return state_->noise(trial.history);
 }
 
 ParamSet Gp::suggest_joint(const TrialContext& trial, Rng& rng) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,7 @@
 #include "hpo/sampler/concept.hpp"
 #include "hpo/sampler/gp.hpp"
 #include "hpo/sampler/model_axis.hpp"
+#include "hpo/sampler/quadratic_step.hpp"
 #include "hpo/sampler/tpe.hpp"
 
 namespace hpo::sampler {
@@ -31,10 +34,10 @@ namespace hpo::sampler {
 /// |---|---|---|---|
 /// | one, and more than a quarter of the trials pruned | any | tpe, which learns from pruned trials | tpe |
 /// | one | each has few values | gp | tpe |
-/// | one | numbers, the same in each trial | two of three trials gp, the third cmaes | two of three cmaes, the third tpe |
-/// | one | choices or branches, too | two of three trials gp, the third tpe | tpe |
-/// | two or three | any | gp | tpe |
-/// | more | any | tpe | tpe |
+/// | one | numbers, the same in each trial, with the same ranges | gp and QuadraticStep by turns | two of three cmaes, the third tpe |
+/// | one | numbers, and their ranges change, values are noisy, some are fixed or something was infeasible | two of three trials gp, the
+/// third cmaes | the same | | one | choices or branches, too | two of three trials gp, the third tpe | tpe | | two or three | any | gp |
+/// tpe | | more | any | tpe | tpe |
 ///
 /// Each of them learns from all trials, whoever proposed them. Where all parameters have few values, no configuration is proposed again
 /// that has ended. What it chooses follows from the history alone, never from the clock. It is linked with hpo::search. Thread safety:
@@ -54,7 +57,9 @@ public:
     explicit Auto(Config config) : config_{config}, gp_{{.repeat = false}} { require_at_least<0>("gp_trials", config.gp_trials); }
 
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
-        ParamSet drawn = with_leader(trial, [&](auto& sampler) { return sampler.suggest_joint(trial, rng); });
+        follow(trial);
+        ParamSet drawn = step_by_quadratic(trial, rng);
+        if (drawn.empty()) drawn = with_leader(trial, [&](auto& sampler) { return sampler.suggest_joint(trial, rng); });
         return gp_.has_ended(trial, drawn) ? gp_.suggest_joint(trial, rng) : drawn;
     }
 
@@ -71,9 +76,14 @@ public:
         if (objectives > most_gp_objectives) return "tpe, because there are more than three objectives";
         if (objectives > 1) return "gp, because there are few objectives" + later + "tpe";
         if (space.is_small) return "gp, because each parameter has few values" + later + "tpe" + pruned;
+        const std::string after = later + "cmaes, and tpe for each third" + pruned;
+        if (space.is_of_numbers && !space.is_constant)
+            return "gp, and cmaes for each third trial, because all parameters are numbers, whose ranges have changed" + after;
         if (space.is_of_numbers)
-            return "gp, and cmaes for each third trial, because all parameters are numbers" + later + "cmaes, and tpe for each third" +
-                   pruned;
+            return "gp, and for each second trial the least of a quadratic around the best one, because all parameters are numbers; gp, "
+                   "and "
+                   "cmaes for each third, while values are noisy or once trials were infeasible" +
+                   after;
         return "gp, and tpe for each third trial, because there are choices or branches" + later + "tpe" + pruned;
     }
 
@@ -83,21 +93,26 @@ private:
 
     /// What trials show of the parameters.
     struct Space {
-        std::vector<std::string> names{};
+        ParamSet last{};
         bool is_known = false;
         bool is_of_numbers = true;  ///< and each trial has them all
+        bool is_constant = true;    ///< each has always had the same range
         bool is_small = true;       ///< each parameter has few values
 
         void take_in(const ParamSet& params) {
-            std::vector<std::string> its;
+            bool is_same = !is_known || params.size() == last.size();
+            auto before = last.begin();
             for (const Param& param : params) {
-                its.push_back(param.name);
                 const bool is_choice = std::holds_alternative<CategoricalDistribution>(*param.distribution);
                 is_of_numbers = is_of_numbers && (!is_choice || is_single(*param.distribution));
                 is_small = is_small && has_few_values(*param.distribution);
+                if (!is_known || !is_same) continue;
+                is_same = before->name == param.name;
+                is_constant = is_constant && *before->distribution == *param.distribution;
+                ++before;
             }
-            is_of_numbers = is_of_numbers && (!is_known || its == names);
-            names = std::move(its);
+            is_of_numbers = is_of_numbers && is_same;
+            last = params;
             is_known = true;
         }
     };
@@ -114,27 +129,97 @@ private:
             cursor_.restart(history);
             space_ = {};
             complete_ = pruned_ = 0;
+            meets_limits_ = false;
+            quadratic_.forget();
         }
         const auto ended = [&](std::size_t place) {
-            if (history.trials[place].state == TrialState::pruned) ++pruned_;
-            if (history.trials[place].state != TrialState::complete) return;
+            const Trial& ending = history.trials[place];
+            meets_limits_ = meets_limits_ || !ending.feasible();
+            if (ending.state == TrialState::pruned) ++pruned_;
+            if (ending.state != TrialState::complete) return;
             ++complete_;
-            space_.take_in(history.trials[place].params);
+            space_.take_in(ending.params);
+            if (!may_have_quadratic() || ending.values.size() != 1 || !std::isfinite(ending.values.front())) return;
+            const bool is_maximised = !history.directions.empty() && history.directions.front() == Direction::maximize;
+            QuadraticStep::Point point = point_of(ending.params);
+            const auto is_inside = [](double coordinate) { return coordinate >= 0 && coordinate <= 1; };
+            if (!std::ranges::all_of(point, is_inside)) return;  // a program may have enqueued values outside of its ranges
+            quadratic_.learn(std::move(point), is_maximised ? -ending.values.front() : ending.values.front());
         };
-        cursor_.advance(history, trial.number, ended, [](std::size_t) {});
+        cursor_.advance(history, trial.number, ended, [&](std::size_t) { meets_limits_ = true; });
     }
 
-    [[nodiscard]] Leader leader(const TrialContext& trial) const {
+    /// How many trials the study had before this one.
+    [[nodiscard]] static std::ptrdiff_t before(const TrialContext& trial) {
+        return std::ranges::lower_bound(trial.history.trials, trial.number, {}, &Trial::number) - trial.history.trials.begin();
+    }
+
+    [[nodiscard]] Leader leader(const TrialContext& trial) {
         const std::size_t objectives = trial.history.directions.size();
-        const auto before = std::ranges::lower_bound(trial.history.trials, trial.number, {}, &Trial::number) - trial.history.trials.begin();
-        const bool is_third = before % 3 == 2;
+        const bool is_third = before(trial) % 3 == 2;
         const bool is_early = complete_ < config_.gp_trials;
         if (objectives > 1) return is_early && objectives <= most_gp_objectives ? Leader::gp : Leader::tpe;
         if (3 * pruned_ > complete_) return Leader::tpe;
         if (space_.is_small) return is_early ? Leader::gp : Leader::tpe;
         if (!space_.is_of_numbers) return is_early && !is_third ? Leader::gp : Leader::tpe;
-        if (is_early) return is_third ? Leader::cmaes : Leader::gp;
+        if (is_early) return is_third && !has_quadratic(trial) ? Leader::cmaes : Leader::gp;
         return is_third ? Leader::tpe : Leader::cmaes;
+    }
+
+    /// What is infeasible has no value, so a quadratic would go there again and again.
+    [[nodiscard]] bool may_have_quadratic() const {
+        return space_.is_of_numbers && space_.is_constant && !space_.is_small && !meets_limits_;
+    }
+    /// Where much of the values is noise, the best trial is a lucky one, and a quadratic around it follows the noise. Fixed parameters are
+    /// for the samplers, which draw the others given these.
+    [[nodiscard]] bool has_quadratic(const TrialContext& trial) {
+        constexpr double most_noise = 0.05;
+        if (trial.history.directions.size() > 1 || complete_ >= config_.gp_trials || 3 * pruned_ > complete_) return false;
+        if ((trial.fixed && !trial.fixed->empty()) || !may_have_quadratic() || !quadratic_.has_learned()) return false;
+        const std::optional<double> noise = gp_.noise_share(trial);
+        return noise && *noise <= most_noise;
+    }
+
+    /// The coordinates in [0, 1] of the parameters that have more than one value.
+    [[nodiscard]] static QuadraticStep::Point point_of(const ParamSet& params) {
+        QuadraticStep::Point point;
+        for (const Param& param : params) {
+            if (!is_single(*param.distribution)) point.push_back(to_unit(ModelAxis{*param.distribution}, param.internal));
+        }
+        return point;
+    }
+    [[nodiscard]] static double to_unit(const ModelAxis& axis, double internal) {
+        return (axis.to_model(internal) - axis.low) / (axis.high - axis.low);
+    }
+
+    /// Empty if it is not the quadratic's turn, if the space has refused its step, or if all is tried where it would step to.
+    [[nodiscard]] ParamSet step_by_quadratic(const TrialContext& trial, Rng& rng) {
+        if (before(trial) % 2 == 0 || trial.proposal > 0 || !has_quadratic(trial)) return {};
+        std::vector<ModelAxis> axes;
+        for (const Param& param : space_.last) {
+            if (!is_single(*param.distribution)) axes.emplace_back(*param.distribution);
+        }
+        std::vector<QuadraticStep::Point> running;
+        for (const std::size_t place : cursor_.open()) {
+            const Trial& other = trial.history.trials[place];
+            if (other.number != trial.number) running.push_back(point_of(other.params));
+            if (!running.empty() && running.back().size() != axes.size()) running.pop_back();  // it has not all of them yet
+        }
+        const auto internal = [](const ModelAxis& axis, double unit) { return axis.to_internal(axis.low + unit * (axis.high - axis.low)); };
+        const auto admitted = [&](QuadraticStep::Point point) {
+            for (std::size_t d = 0; d < point.size(); ++d) point[d] = to_unit(axes[d], internal(axes[d], point[d]));
+            return point;
+        };
+        const QuadraticStep::Point point = quadratic_.propose(running, admitted, rng);
+        ParamSet drawn;
+        std::size_t d = 0;
+        for (const Param& param : space_.last) {
+            if (point.empty()) break;
+            if (is_single(*param.distribution)) continue;
+            drawn.append({param.name, param.distribution, internal(axes[d], point[d])});
+            ++d;
+        }
+        return drawn;
     }
 
     template <std::invocable<Gp&> Use>
@@ -152,10 +237,12 @@ private:
     Gp gp_;
     Tpe tpe_;
     Cmaes cmaes_;
+    QuadraticStep quadratic_;
     HistoryCursor cursor_;
     Space space_;
     std::int64_t complete_ = 0;
     std::int64_t pruned_ = 0;
+    bool meets_limits_ = false;  ///< a trial or a proposal was infeasible
 };
 
 static_assert(JointSampler<Auto> && Configurable<Auto>);

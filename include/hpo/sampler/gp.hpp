@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "hpo/core/field.hpp"
@@ -54,6 +55,10 @@ public:
 
     /// True if a trial of these parameters has ended, and `repeat` is false. Only where all parameters have few values.
     [[nodiscard]] bool has_ended(const TrialContext& trial, const ParamSet& params);
+
+    /// How much of the variance of the first objective's values is noise, as the process explains the trials: from 0 to about 1. What
+    /// changes faster than trials are apart counts as noise, too. Nullopt before it has learned.
+    [[nodiscard]] std::optional<double> noise_share(const TrialContext& trial);
 
 private:
     class State;
