@@ -64,15 +64,15 @@ public:
     [[nodiscard]] std::optional<std::size_t> place_of(const std::string& parameter, const Distribution& distribution) const;
     [[nodiscard]] double to_unit(std::size_t d, double internal) const {
         const ModelAxis& axis = axes_[d];
-        return axis.choices > 0 ? internal : (axis.to_model(internal) - axis.low) / (axis.high - axis.low);
+        return axis.choices > 0 ? internal : axis.to_unit(internal);
     }
     [[nodiscard]] double to_internal(std::size_t d, double unit) const {
         const ModelAxis& axis = axes_[d];
-        return axis.choices > 0 ? unit : axis.to_internal(axis.low + unit * (axis.high - axis.low));
+        return axis.choices > 0 ? unit : axis.to_internal(axis.model_at(unit));
     }
     /// The value of a part of a parameter's range that is nearest to a coordinate.
     [[nodiscard]] double inside(std::size_t d, const Distribution& part, double unit) const {
-        return ModelAxis{part}.to_internal(axes_[d].low + unit * (axes_[d].high - axes_[d].low));
+        return ModelAxis{part}.to_internal(axes_[d].model_at(unit));
     }
     [[nodiscard]] bool has_tried(const ParamSet& params) const {
         const VectorXd point = point_of(params);

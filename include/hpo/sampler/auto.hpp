@@ -184,12 +184,9 @@ private:
     [[nodiscard]] static QuadraticStep::Point point_of(const ParamSet& params) {
         QuadraticStep::Point point;
         for (const Param& param : params) {
-            if (!is_single(*param.distribution)) point.push_back(to_unit(ModelAxis{*param.distribution}, param.internal));
+            if (!is_single(*param.distribution)) point.push_back(ModelAxis{*param.distribution}.to_unit(param.internal));
         }
         return point;
-    }
-    [[nodiscard]] static double to_unit(const ModelAxis& axis, double internal) {
-        return (axis.to_model(internal) - axis.low) / (axis.high - axis.low);
     }
 
     /// Empty if it is not the quadratic's turn, if the space has refused its step, or if all is tried where it would step to.
@@ -205,9 +202,8 @@ private:
             if (other.number != trial.number) running.push_back(point_of(other.params));
             if (!running.empty() && running.back().size() != axes.size()) running.pop_back();  // it has not all of them yet
         }
-        const auto internal = [](const ModelAxis& axis, double unit) { return axis.to_internal(axis.low + unit * (axis.high - axis.low)); };
         const auto admitted = [&](QuadraticStep::Point point) {
-            for (std::size_t d = 0; d < point.size(); ++d) point[d] = to_unit(axes[d], internal(axes[d], point[d]));
+            for (std::size_t d = 0; d < point.size(); ++d) point[d] = axes[d].to_unit(axes[d].to_internal(axes[d].model_at(point[d])));
             return point;
         };
         const QuadraticStep::Point point = quadratic_.propose(running, admitted, rng);
@@ -216,7 +212,7 @@ private:
         for (const Param& param : space_.last) {
             if (point.empty()) break;
             if (is_single(*param.distribution)) continue;
-            drawn.append({param.name, param.distribution, internal(axes[d], point[d])});
+            drawn.append({param.name, param.distribution, axes[d].to_internal(axes[d].model_at(point[d]))});
             ++d;
         }
         return drawn;

@@ -114,7 +114,7 @@ public:
         if (!is_modelled || !has_learned() || is_single(*part)) return draw_uniform(ask.distribution, ask.within, ask.rng);
         const auto i = static_cast<std::size_t>(found - dimensions_.begin());
         const ModelAxis narrow{*part};
-        const double mean = model_at(i, distribution_->mean()[i]);
+        const double mean = axes_[i].model_at(distribution_->mean()[i]);
         const double deviation = distribution_->deviation(i) * (axes_[i].high - axes_[i].low);
         const double model = mean + deviation * truncated_normal_quantile(ask.rng.uniform(), (narrow.low - mean) / deviation,
                                                                           (narrow.high - mean) / deviation);
@@ -160,11 +160,10 @@ private:
     [[nodiscard]] bool has_learned() const { return distribution_ && !is_starting(); }
     /// True if Tpe draws what is no number of the model.
     [[nodiscard]] bool asks_tpe() const { return config_.independent == "tpe" && !is_starting(); }
-    [[nodiscard]] double model_at(std::size_t i, double unit) const { return axes_[i].low + unit * (axes_[i].high - axes_[i].low); }
     [[nodiscard]] double unit_of(std::size_t i, double internal) const {
-        return (axes_[i].to_model(std::clamp(internal, axes_[i].first, axes_[i].last)) - axes_[i].low) / (axes_[i].high - axes_[i].low);
+        return axes_[i].to_unit(std::clamp(internal, axes_[i].first, axes_[i].last));
     }
-    [[nodiscard]] double internal_at(std::size_t i, double unit) const { return axes_[i].to_internal(model_at(i, unit)); }
+    [[nodiscard]] double internal_at(std::size_t i, double unit) const { return axes_[i].to_internal(axes_[i].model_at(unit)); }
 
     /// A point of the unit cube. What still lies outside after some draws is moved to its edge.
     [[nodiscard]] std::vector<double> draw(Rng& rng) const {
@@ -366,7 +365,7 @@ inline void Cmaes::adapt(Seed seed) {
         std::vector<double> thresholds;
         if ((axes_[i].last - axes_[i].first) / axes_[i].step > most_thresholds) continue;
         for (double end = axes_[i].first + axes_[i].step / 2; end < axes_[i].last; end += axes_[i].step)
-            thresholds.push_back((axes_[i].to_model(end) - axes_[i].low) / (axes_[i].high - axes_[i].low));
+            thresholds.push_back(axes_[i].to_unit(end));
         distribution_->keep_margin(i, thresholds);
     }
     const double shortest = 1e-9, most_condition = 1e14;
