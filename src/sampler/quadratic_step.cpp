@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -56,13 +57,6 @@ VectorXd descended(const Quadratic& quadratic, VectorXd start, const VectorXd& l
     return start;
 }
 
-/// The n-th least of some numbers, counted from 0.
-double nth_least(std::vector<double> numbers, std::size_t n) {
-    const auto place = numbers.begin() + static_cast<std::ptrdiff_t>(std::min(n, numbers.size() - 1));
-    std::ranges::nth_element(numbers, place);
-    return *place;
-}
-
 }  // namespace
 
 void QuadraticStep::learn(Point point, double value) {
@@ -99,8 +93,9 @@ QuadraticStep::Point QuadraticStep::propose(const std::vector<Point>& running, c
         weights[i] = 1 / (0.3 + std::pow(distance / radius, 3));
         if (distance <= radius && values[i] > 0) near_gaps.push_back(values[i]);
     }
-    const double near_gap =
-        near_gaps.empty() ? 1 : std::min(nth_least(near_gaps, near_gaps.size() / 2), std::numeric_limits<double>::max());
+    const auto middle = near_gaps.begin() + std::ssize(near_gaps) / 2;
+    std::ranges::nth_element(near_gaps, middle);
+    const double near_gap = near_gaps.empty() ? 1 : std::min(*middle, std::numeric_limits<double>::max());
     values = (values / near_gap).cwiseMin(1e9);
     weights.array() /= 1 + values.array();  // large values are far from the bottom
     const Quadratic quadratic = fitted(points, values, weights);

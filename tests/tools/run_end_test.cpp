@@ -157,8 +157,8 @@ TEST_CASE("a new study has the sampler auto, which says what it chose, and one t
     };
     CHECK(run({"--study", "new", "--trials", "3"}) ==
           "hpo-tune: note: sampler auto: gp, and for each second trial the least of a quadratic around the best one, because all "
-          "parameters are "
-          "numbers; gp, and cmaes for each third, while values are noisy or once trials were infeasible; from 250 complete trials on "
+          "parameters are numbers; gp, and cmaes for each third, while values are noisy or once trials were infeasible; from 250 complete "
+          "trials on "
           "cmaes, and tpe for each third; tpe alone while more than a quarter of the trials is pruned\n");
     CHECK(run({"--study", "old", "--trials", "2", "--sampler", "qmc:scramble=false"}).empty());
     const std::string first = run({"--study", "old", "--trials", "4"});

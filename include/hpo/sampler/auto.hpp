@@ -34,11 +34,13 @@ namespace hpo::sampler {
 /// |---|---|---|---|
 /// | one, and more than a quarter of the trials pruned | any | tpe, which learns from pruned trials | tpe |
 /// | one | each has few values | gp | tpe |
-/// | one | numbers, the same in each trial, with the same ranges | gp and QuadraticStep by turns | two of three cmaes, the third tpe |
-/// | one | numbers, and their ranges change, values are noisy, some are fixed or something was infeasible | two of three trials gp, the
-/// third cmaes | the same | | one | choices or branches, too | two of three trials gp, the third tpe | tpe | | two or three | any | gp |
-/// tpe | | more | any | tpe | tpe |
+/// | one | numbers, the same in each trial | gp and QuadraticStep by turns | two of three cmaes, the third tpe |
+/// | one | numbers, but a quadratic would mislead | two of three trials gp, the third cmaes | the same |
+/// | one | choices or branches, too | two of three trials gp, the third tpe | tpe |
+/// | two or three | any | gp | tpe |
+/// | more | any | tpe | tpe |
 ///
+/// A quadratic would mislead where values are noisy, parameters are fixed or their ranges change, and once anything was infeasible.
 /// Each of them learns from all trials, whoever proposed them. Where all parameters have few values, no configuration is proposed again
 /// that has ended. What it chooses follows from the history alone, never from the clock. It is linked with hpo::search. Thread safety:
 /// none. A copy is independent.
@@ -58,13 +60,15 @@ public:
 
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) {
         follow(trial);
-        ParamSet drawn = step_by_quadratic(trial, rng);
-        if (drawn.empty()) drawn = with_leader(trial, [&](auto& sampler) { return sampler.suggest_joint(trial, rng); });
+        const Leader its = leader(trial);
+        ParamSet drawn = its == Leader::quadratic ? step_by_quadratic(trial, rng) : ParamSet{};
+        if (drawn.empty()) drawn = with(its, [&](auto& sampler) { return sampler.suggest_joint(trial, rng); });
         return gp_.has_ended(trial, drawn) ? gp_.suggest_joint(trial, rng) : drawn;
     }
 
     [[nodiscard]] double suggest(const Ask& ask) {
-        return with_leader(ask.trial, [&](auto& sampler) { return sampler.suggest(ask); });
+        follow(ask.trial);
+        return with(leader(ask.trial), [&](auto& sampler) { return sampler.suggest(ask); });
     }
 
     /// What it does in a study of so many objectives, whose trials have such parameters as these, and why.
@@ -80,15 +84,14 @@ public:
         if (space.is_of_numbers && !space.is_constant)
             return "gp, and cmaes for each third trial, because all parameters are numbers, whose ranges have changed" + after;
         if (space.is_of_numbers)
-            return "gp, and for each second trial the least of a quadratic around the best one, because all parameters are numbers; gp, "
-                   "and "
-                   "cmaes for each third, while values are noisy or once trials were infeasible" +
+            return "gp, and for each second trial the least of a quadratic around the best one, because all parameters are numbers; "
+                   "gp, and cmaes for each third, while values are noisy or once trials were infeasible" +
                    after;
         return "gp, and tpe for each third trial, because there are choices or branches" + later + "tpe" + pruned;
     }
 
 private:
-    enum class Leader { gp, tpe, cmaes };
+    enum class Leader { gp, tpe, cmaes, quadratic };
     static constexpr std::size_t most_gp_objectives = 3;
 
     /// What trials show of the parameters.
@@ -149,21 +152,18 @@ private:
         cursor_.advance(history, trial.number, ended, [&](std::size_t) { meets_limits_ = true; });
     }
 
-    /// How many trials the study had before this one.
-    [[nodiscard]] static std::ptrdiff_t before(const TrialContext& trial) {
-        return std::ranges::lower_bound(trial.history.trials, trial.number, {}, &Trial::number) - trial.history.trials.begin();
-    }
-
     [[nodiscard]] Leader leader(const TrialContext& trial) {
         const std::size_t objectives = trial.history.directions.size();
-        const bool is_third = before(trial) % 3 == 2;
+        const auto before = std::ranges::lower_bound(trial.history.trials, trial.number, {}, &Trial::number) - trial.history.trials.begin();
+        const bool is_third = before % 3 == 2;
         const bool is_early = complete_ < config_.gp_trials;
         if (objectives > 1) return is_early && objectives <= most_gp_objectives ? Leader::gp : Leader::tpe;
         if (3 * pruned_ > complete_) return Leader::tpe;
         if (space_.is_small) return is_early ? Leader::gp : Leader::tpe;
         if (!space_.is_of_numbers) return is_early && !is_third ? Leader::gp : Leader::tpe;
-        if (is_early) return is_third && !has_quadratic(trial) ? Leader::cmaes : Leader::gp;
-        return is_third ? Leader::tpe : Leader::cmaes;
+        if (!is_early) return is_third ? Leader::tpe : Leader::cmaes;
+        if (has_quadratic(trial)) return before % 2 == 1 ? Leader::quadratic : Leader::gp;
+        return is_third ? Leader::cmaes : Leader::gp;
     }
 
     /// What is infeasible has no value, so a quadratic would go there again and again.
@@ -174,7 +174,6 @@ private:
     /// for the samplers, which draw the others given these.
     [[nodiscard]] bool has_quadratic(const TrialContext& trial) {
         constexpr double most_noise = 0.05;
-        if (trial.history.directions.size() > 1 || complete_ >= config_.gp_trials || 3 * pruned_ > complete_) return false;
         if ((trial.fixed && !trial.fixed->empty()) || !may_have_quadratic() || !quadratic_.has_learned()) return false;
         const std::optional<double> noise = gp_.noise_share(trial);
         return noise && *noise <= most_noise;
@@ -189,9 +188,9 @@ private:
         return point;
     }
 
-    /// Empty if it is not the quadratic's turn, if the space has refused its step, or if all is tried where it would step to.
+    /// Empty if the space has refused its step, or if all is tried where it would step to.
     [[nodiscard]] ParamSet step_by_quadratic(const TrialContext& trial, Rng& rng) {
-        if (before(trial) % 2 == 0 || trial.proposal > 0 || !has_quadratic(trial)) return {};
+        if (trial.proposal > 0) return {};
         std::vector<ModelAxis> axes;
         for (const Param& param : space_.last) {
             if (!is_single(*param.distribution)) axes.emplace_back(*param.distribution);
@@ -219,12 +218,12 @@ private:
     }
 
     template <std::invocable<Gp&> Use>
-    std::invoke_result_t<Use, Gp&> with_leader(const TrialContext& trial, const Use& use) {
-        follow(trial);
-        switch (leader(trial)) {
+    std::invoke_result_t<Use, Gp&> with(Leader leader, const Use& use) {
+        switch (leader) {
             case Leader::tpe: return use(tpe_);
             case Leader::cmaes: return use(cmaes_);
-            case Leader::gp: break;
+            case Leader::gp:
+            case Leader::quadratic: break;  // where it has no step
         }
         return use(gp_);
     }
