@@ -256,7 +256,7 @@ private:
                     attempt.failure = Failure{.kind = FailureKind::trainer_error, .message = "the trainer failed without saying why"};
                 return answer_failure(number, reserved);
         }
-        complete_record(trial);
+        complete_record(trial);  // first, because the next call may throw
         books_.end_attempt(number);
         conclude(number);
     }
@@ -290,7 +290,7 @@ private:
         conclude(number);
     }
 
-    /// What a trial that ends says beside its value. Call it before an observer hears of the end, because that may throw.
+    /// What a trial that ends says beside its value.
     static void complete_record(Trial& trial) {
         if (!trial.attempts.back().failure) settle_feasible(trial, trial.attempts.back().capacity_bytes);
         add_source_attributes(trial);
