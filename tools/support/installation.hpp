@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -19,6 +21,14 @@ namespace hpo::tools {
     std::vector<std::filesystem::path> folders{prefix / "lib/hpo", prefix / "libexec/hpo"};
     if (std::filesystem::path{HPO_LIBDIR} != "lib") folders.insert(folders.begin() + 1, prefix / HPO_LIBDIR / "hpo");
     return folders;
+}
+
+/// True if this installation has a trainer of that name.
+[[nodiscard]] inline bool has_trainer(const std::string& name) {
+    std::error_code failed;
+    return std::ranges::any_of(library_folders(), [&](const std::filesystem::path& folder) {
+        return std::filesystem::exists(folder / "trainers" / ("libhpo_trainer_" + name + ".so"), failed);
+    });
 }
 
 /// True in a build tree, where what is missing can be built.

@@ -127,9 +127,7 @@ void add_init(tools::CommandLine& line) {
         if (std::filesystem::exists(file)) {
             throw Error{Errc::usage, file.string() + ": exists already; give another name, or remove it first"};
         }
-        const bool has_torch_trainer = std::ranges::any_of(tools::library_folders(), [](const std::filesystem::path& folder) {
-            return std::filesystem::exists(folder / "trainers/libhpo_trainer_image_classifier.so");
-        });
+        const bool has_torch_trainer = tools::has_trainer("image_classifier");
         std::ofstream out{file};
         out << replaced(has_torch_trainer ? first_script : first_command_script, "%NAME%", file.stem().string());
         out.close();

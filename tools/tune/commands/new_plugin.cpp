@@ -37,14 +37,6 @@ bool is_plugin_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-/// True if hpo has a trainer of that name, which a plugin of the user would replace.
-bool is_own_trainer(const std::string& name) {
-    std::error_code failed;
-    return std::ranges::any_of(tools::library_folders(), [&](const std::filesystem::path& folder) {
-        return std::filesystem::exists(folder / "trainers" / ("libhpo_trainer_" + name + ".so"), failed);
-    });
-}
-
 constexpr std::string_view where_it_is = "WHERE_HPO_IS_INSTALLED";
 
 /// Where the package is that this program belongs to. For a program of a build tree: a word that the reader replaces.
@@ -69,7 +61,7 @@ int new_plugin(const std::string& given, bool plain) {
     const std::string name = folder.filename().string();
     if (!is_plugin_name(name))
         throw bad_value("new-plugin", "'" + given + "'", "a name of letters, digits and '_' that begins with a letter, at most 64");
-    if (is_own_trainer(name))
+    if (tools::has_trainer(name))
         throw bad_value("new-plugin", "'" + name + "'",
                         "another name, because a trainer of hpo has this one and a plugin would replace it");
     std::error_code failed;
