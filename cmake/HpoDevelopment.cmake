@@ -42,6 +42,12 @@ function(hpo_precompile target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()
 
+# hpo_share_precompiled(TARGET OTHER): the headers that were compiled once for the target OTHER, whose options are the same.
+function(hpo_share_precompiled target other)
+  target_precompile_headers(${target} REUSE_FROM ${other})
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
+
 # hpo_add_program(NAME SOURCES ... LIBRARIES ... [TOOL]): a program, in bin/. TOOL: what it computes is compiled in the libraries, so its own
 # code is optimised less in a release.
 function(hpo_add_program name)
