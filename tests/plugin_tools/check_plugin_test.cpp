@@ -157,7 +157,7 @@ TEST_CASE("check-plugin takes a plugin's file as well as its name") {
 TEST_CASE("what a constructor or info() throws is told") {
     const auto constructor = with_flaw("constructor");
     CHECK(constructor.status == 6);
-    CHECK(constructor.error == "hpo-tune: error: trainer hostile: create: std::runtime_error: no licence\n");
+    CHECK(constructor.error == "hpo-tune: error: trainer hostile: create: std::runtime_error: no licence\\nask its owner\n");
     const auto info = with_flaw("info");
     CHECK(info.status == 6);
     CHECK(info.error == "hpo-tune: error: trainer hostile: info: std::runtime_error: no list of parameters\n");
@@ -234,6 +234,29 @@ TEST_CASE("what a trainer finds wrong with its data is told under its name, by c
         CHECK(result.status != 0);
         CHECK_THAT(result.error, Contains("hpo-tune: error: trainer hostile: data: labels.csv: no such file\n"));
     }
+}
+
+TEST_CASE("what a trainer throws while it is asked for problems is told once, with its name") {
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    const Flaw flaw{"throws_in_check"};
+    const auto result = run_command(workshop, {tool("hpo-tune"), "check", "study.lua", "--plugin-dir", folder});
+    CHECK(result.status == 2);
+    CHECK_THAT(result.error, Contains("hpo-tune: error: trainer hostile: check: std::runtime_error: no data\n"));
+}
+
+TEST_CASE("try shows the begin of a long attribute, and --json all of it") {
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    const Flaw flaw{"long_attribute"};
+    const std::vector<std::string> words{tool("hpo-tune"), "try", "study.lua", "--plugin-dir", folder};
+    const auto shown = run_command(workshop, words);
+    CHECK(shown.status == 0);
+    CHECK_THAT(shown.out, Contains("classes: \"ccc") && Contains("c…\n"));
+    CHECK(shown.out.size() < 4000);
+    auto json = words;
+    json.emplace_back("--json");
+    CHECK_THAT(run_command(workshop, json).out, Contains(std::string(100'000, 'c')));
 }
 
 TEST_CASE("an attribute that is no JSON leaves its trial complete, and a note says so, once a name") {

@@ -107,7 +107,7 @@ CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& plan, std::
     if (timeout && reply.late) return {.in_time = false};
     if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + reply.silence};
     if (reply.answer->no_memory) return {.no_memory = true};
-    if (reply.answer->error) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + *reply.answer->error};
+    if (reply.answer->error) throw Error{Errc::plugin, *reply.answer->error};  // it says whose it is
     return {
         .problems = std::move(reply.answer->problems), .remarks = std::move(reply.answer->remarks), .held_bytes = reply.answer->held_bytes};
 }

@@ -33,7 +33,7 @@ bool flaw(std::string_view name) {
 class Hostile final : public hpo::Trainer {
 public:
     Hostile() {
-        if (flaw("constructor")) throw std::runtime_error{"no licence"};
+        if (flaw("constructor")) throw std::runtime_error{"no licence\nask its owner"};
         if (flaw("crash_in_constructor")) std::raise(SIGSEGV);
     }
     [[nodiscard]] hpo::TrainerInfo info() const override {
@@ -71,6 +71,7 @@ public:
         if (!job.model_folder.empty()) std::ofstream{job.model_folder + "/x"} << hpo::number_text(settings.number("x"));
         if (flaw("reserved")) outcome.attributes.set_text("lost", "a tooth");
         if (flaw("attribute")) outcome.attributes["data_hash"] = "sum 1";
+        if (flaw("long_attribute")) outcome.attributes.set_text("classes", std::string(100'000, 'c'));
         return outcome;
     }
     hpo::AttemptOutcome evaluate(const hpo::TrainerJob& job, hpo::Progress&) override {
@@ -88,6 +89,7 @@ public:
         return check(job);
     }
     [[nodiscard]] std::vector<hpo::TrainerProblem> check(const hpo::TrainerJob& job) override {
+        if (flaw("throws_in_check")) throw std::runtime_error{"no data"};
         if (flaw("data")) return {{"data", "labels.csv: no such file"}};
         return hpo::Settings::problems(info(), job);
     }

@@ -70,7 +70,7 @@ int check_plugin(CheckPluginOptions options) {
     }
     for (const std::string& remark : report.remarks) std::cout << tools::on_one_line(remark) << "\n";
     for (const std::string& problem : problems) std::cerr << "hpo-tune: error: plugin " << report.name << ": " << problem << "\n";
-    if (report.error) std::cerr << "hpo-tune: error: " << tools::one_line(*report.error, 2000) << "\n";
+    if (report.error) std::cerr << "hpo-tune: error: " << tools::clipped(tools::on_one_line(*report.error), 2000) << "\n";
     if (status == 0) {
         std::cout << report.path << ": trainer " << report.name << " keeps the contract; tried with ";
         std::string values;

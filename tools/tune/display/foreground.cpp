@@ -213,7 +213,8 @@ private:
     }
 
     void print_text(const AttemptOutcome& outcome) const {
-        for (const auto& [name, value] : outcome.attributes) std::cout << name << ": " << value << "\n";
+        for (const auto& [name, value] : outcome.attributes)
+            std::cout << tools::clipped(tools::on_one_line(name + ": " + value), 2000) << "\n";
         if (outcome.failure) {
             const Failure& failure = *outcome.failure;
             std::cout << "failed after " << duration(printer_.elapsed()) << ": " << to_text(failure.kind)
