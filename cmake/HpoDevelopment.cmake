@@ -42,10 +42,15 @@ function(hpo_precompile target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()
 
-# hpo_share_precompiled(TARGET OTHER): the headers that were compiled once for the target OTHER, whose options are the same.
-function(hpo_share_precompiled target other)
-  target_precompile_headers(${target} REUSE_FROM ${other})
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+# hpo_precompile_together(TARGETS ... HEADERS ...): these headers are compiled once for all the targets, whose options must be the same.
+function(hpo_precompile_together)
+  cmake_parse_arguments(arg "" "" "TARGETS;HEADERS" ${ARGN})
+  list(POP_FRONT arg_TARGETS first)
+  hpo_precompile(${first} ${arg_HEADERS})
+  foreach(target IN LISTS arg_TARGETS)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  endforeach()
 endfunction()
 
 # hpo_add_program(NAME SOURCES ... LIBRARIES ... [TOOL]): a program, in bin/. TOOL: what it computes is compiled in the libraries, so its own
