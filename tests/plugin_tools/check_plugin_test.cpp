@@ -46,6 +46,16 @@ return hpo.study {
 }
 )";
 
+/// `hpo-tune COMMAND study.lua`, whose trainer has the flaw.
+CommandResult study_with_flaw(const std::string& name, const std::string& command, const std::vector<std::string>& more = {}) {
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    const Flaw flaw{name};
+    std::vector<std::string> words{tool("hpo-tune"), command, "study.lua", "--plugin-dir", folder};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_command(workshop, words);
+}
+
 }  // namespace
 
 TEST_CASE("check-plugin passes a trainer that keeps the contract, and says what it tried") {
@@ -161,10 +171,7 @@ TEST_CASE("what a constructor or info() throws is told") {
     const auto info = with_flaw("info");
     CHECK(info.status == 6);
     CHECK(info.error == "hpo-tune: error: trainer hostile: info: std::runtime_error: no list of parameters\n");
-    const Workshop workshop;
-    workshop.write("study.lua", study);
-    const Flaw flaw{"info"};
-    const auto run = run_command(workshop, {tool("hpo-tune"), "run", "study.lua", "--plugin-dir", folder});
+    const auto run = study_with_flaw("info", "run");
     CHECK(run.status == 6);
     CHECK_THAT(run.error, Contains("std::runtime_error: no list of parameters"));
 }
@@ -225,38 +232,26 @@ TEST_CASE("check holds a script against the trainer's description, and the descr
 }
 
 TEST_CASE("what a trainer finds wrong with its data is told under its name, by check and by run alike") {
-    const Workshop workshop;
-    workshop.write("study.lua", study);
-    const Flaw flaw{"data"};
     for (const char* const command : {"check", "run"}) {
         CAPTURE(command);
-        const auto result = run_command(workshop, {tool("hpo-tune"), command, "study.lua", "--plugin-dir", folder});
+        const auto result = study_with_flaw("data", command);
         CHECK(result.status != 0);
         CHECK_THAT(result.error, Contains("hpo-tune: error: trainer hostile: data: labels.csv: no such file\n"));
     }
 }
 
 TEST_CASE("what a trainer throws while it is asked for problems is told once, with its name") {
-    const Workshop workshop;
-    workshop.write("study.lua", study);
-    const Flaw flaw{"throws_in_check"};
-    const auto result = run_command(workshop, {tool("hpo-tune"), "check", "study.lua", "--plugin-dir", folder});
+    const auto result = study_with_flaw("throws_in_check", "check");
     CHECK(result.status == 2);
     CHECK_THAT(result.error, Contains("hpo-tune: error: trainer hostile: check: std::runtime_error: no data\n"));
 }
 
 TEST_CASE("try shows the begin of a long attribute, and --json all of it") {
-    const Workshop workshop;
-    workshop.write("study.lua", study);
-    const Flaw flaw{"long_attribute"};
-    const std::vector<std::string> words{tool("hpo-tune"), "try", "study.lua", "--plugin-dir", folder};
-    const auto shown = run_command(workshop, words);
+    const auto shown = study_with_flaw("long_attribute", "try");
     CHECK(shown.status == 0);
     CHECK_THAT(shown.out, Contains("classes: \"ccc") && Contains("c…\n"));
     CHECK(shown.out.size() < 4000);
-    auto json = words;
-    json.emplace_back("--json");
-    CHECK_THAT(run_command(workshop, json).out, Contains(std::string(100'000, 'c')));
+    CHECK_THAT(study_with_flaw("long_attribute", "try", {"--json"}).out, Contains(std::string(100'000, 'c')));
 }
 
 TEST_CASE("an attribute that is no JSON leaves its trial complete, and a note says so, once a name") {
