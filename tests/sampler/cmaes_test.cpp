@@ -349,6 +349,27 @@ TEST_CASE("where it has converged, it starts anew with twice the population") {
     CHECK(found_at_once < 4);
 }
 
+TEST_CASE("a study whose whole number stays at its end goes on, however long it is") {
+    const auto restart = GENERATE(as<std::string>{}, "ipop", "bipop", "none");
+    const bool separable = GENERATE(false, true);
+    CAPTURE(restart, separable);
+    const auto value = [](const hpo::ParamSet& params) { return *params.number("n"); };
+    Cmaes sampler{{.separable = separable, .restart = restart}};
+    std::vector<hpo::Trial> trials;
+    run(
+        sampler, [](hpo::SpaceTrial& trial) { trial.suggest_int("n", 1, 3); }, value, trials, 3000, 2);
+    CHECK(best(trials) == 1);
+}
+
+TEST_CASE("without restarts a study goes on after it has converged to a point") {
+    const bool adapts = GENERATE(false, true);
+    CAPTURE(adapts);
+    Cmaes sampler{{.restart = "none", .lr_adapt = adapts}};
+    std::vector<hpo::Trial> trials;
+    run(sampler, box(1), ellipsoid, trials, 6000);
+    CHECK(best(trials) < 1e-12);
+}
+
 TEST_CASE("BIPOP takes the regime that has spent less, and draws small populations and step sizes") {
     constexpr std::size_t first = 10;
     CmaRestarts restarts{CmaRestarts::Strategy::bipop, first};

@@ -208,6 +208,7 @@ public:
         } else {
             decompose();
         }
+        keep_in_range();
     }
 
     /// Keeps the chance that coordinate `i` leaves the cell of the grid in which the mean lies. `thresholds` are the ends of the cells
@@ -300,10 +301,44 @@ private:
         } else {
             system_ = eigen_system(covariance_);
         }
-        const double least = 1e-20;
-        for (double& value : system_.values) value = std::max(value, least);
+        keep_positive_definite();
         eigen_values_ = system_.values;
         std::sort(eigen_values_.begin(), eigen_values_.end());
+    }
+
+    /// Bounds the ellipsoid's condition. A margin would let the covariance of a coordinate shrink without an end, because the coordinate's
+    /// scale grows instead, and rounding would make it negative.
+    void keep_positive_definite() {
+        constexpr double most_condition = 1e15;
+        const double least = *std::max_element(system_.values.begin(), system_.values.end()) / most_condition;
+        if (std::all_of(system_.values.begin(), system_.values.end(), [&](double value) { return value >= least; })) return;
+        for (double& value : system_.values) value = std::max(value, least);
+        compose();
+    }
+
+    /// Keeps the numbers within what a double holds, however long a study without restarts goes on after it has converged.
+    void keep_in_range() {
+        constexpr double small = 1e-50, large = 1e50;
+        const double widest = eigen_values_.back();
+        if (widest < small || widest > large) {  // the same distribution by other factors
+            sigma_ *= std::sqrt(widest);
+            for (double& each : path_c_) each /= std::sqrt(widest);
+            for (double& value : system_.values) value /= widest;
+            for (double& value : eigen_values_) value /= widest;
+            compose();
+        }
+        sigma_ = std::clamp(sigma_, small, large);
+    }
+
+    /// The covariance of the eigen system.
+    void compose() {
+        for (std::size_t i = 0; i < dimensions(); ++i) {
+            for (std::size_t j = 0; j < dimensions(); ++j) {
+                covariance_[i][j] = 0;
+                for (std::size_t k = 0; k < dimensions(); ++k)
+                    covariance_[i][j] += system_.values[k] * system_.vectors[k][i] * system_.vectors[k][j];
+            }
+        }
     }
 
     /// The default parameters of the tutorial, table 1.
