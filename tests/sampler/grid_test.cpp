@@ -57,6 +57,13 @@ TEST_CASE("a grid has all values of what has few, and evenly spaced ones of the 
     REQUIRE(log.size() == 5);
     for (int k = 0; k < 5; ++k) CHECK(log[static_cast<std::size_t>(k)] == Approx(std::pow(10.0, k - 5)));
     CHECK(log.back() == 1e-1);
+    for (const double low : {1e-5, 1e-6, 3e-4, 1e-300, 5e-324}) {  // exp(log(1e-5)) is below 1e-5
+        const Values values = candidate_values(hpo::FloatDistribution{low, 1, true, {}}, 5);
+        CHECK(values.front() == low);
+        CHECK(values.back() == 1);
+    }
+    const Values narrow = candidate_values(hpo::FloatDistribution{1e-5, std::nextafter(1e-5, 1), true, {}}, 5);
+    CHECK(narrow == Values{1e-5, std::nextafter(1e-5, 1)});
     for (const double each : candidate_values(hpo::FloatDistribution{1e-200, 1e200, true, {}}, 5)) CHECK(std::isfinite(each));
     CHECK(candidate_values(hpo::CategoricalDistribution{{"x", "y", "z", "w"}}, 2) == Values{0, 1, 2, 3});
     CHECK(candidate_values(hpo::FloatDistribution{0, 1, false, {}}, std::nullopt).empty());

@@ -121,9 +121,10 @@ inline std::vector<double> candidate_values(const Distribution& distribution, st
     }
     add_all(*points, [&](std::size_t k) {
         const double share = static_cast<double>(k) / static_cast<double>(*points - 1);
+        if (k == 0) return low;
         if (k + 1 == *points) return step ? on_grid(last) : high;
         const double value = is_log ? std::exp(std::log(low) + share * (std::log(high) - std::log(low))) : low * (1 - share) + high * share;
-        return step ? on_grid(std::round((value - low) / *step)) : value;
+        return step ? on_grid(std::round((value - low) / *step)) : std::clamp(value, low, high);
     });
     return values;
 }
