@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <malloc.h>
+
 #include "hpo/registry/builtins.hpp"
 #include "hpo/testing/guard_contract.hpp"
 #include "hpo/testing/pruner_contract.hpp"
@@ -36,7 +38,46 @@ struct Handle {
 
 const ContractReport kept{};
 
+/// Two numbers and a choice, which grid and brute_force can hold, too.
+void many_configurations(hpo::SpaceTrial& trial) {
+    trial.suggest_int("batch", 1, 4096, {.log = true});
+    trial.suggest_int("width", 1, 1000);
+    trial.suggest_categorical("kind", {hpo::Value{"a"}, hpo::Value{"b"}});
+}
+
+std::vector<hpo::Trial> finished_trials(std::int64_t count) {
+    std::vector<hpo::Trial> trials;
+    hpo::sampler::Random random;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const hpo::History none{};
+        hpo::Trial& trial = trials.emplace_back();
+        trial.number = i;
+        trial.params = hpo::suggest_params(random, many_configurations, {.number = i, .history = none}, hpo::Seed{5});
+        trial.state = hpo::TrialState::complete;
+        trial.values = {*trial.params.number("width")};
+        trial.completed = hpo::Time{std::chrono::milliseconds{i}};
+    }
+    return trials;
+}
+
+std::size_t heap_bytes() {
+    const auto heap = mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+}
+
 }  // namespace
+
+TEMPLATE_LIST_TEST_CASE("every sampler draws after 100,000 trials and keeps less than 2 KB of each", "", BuiltinSamplers) {
+    static constexpr std::array minimised{hpo::Direction::minimize};
+    const std::vector<hpo::Trial> trials = finished_trials(100'000);
+    const hpo::History history{"long", minimised, trials, {}};
+    const std::size_t before = heap_bytes();
+    auto sampler = Example<TestType>{}();
+    for (std::int64_t i = 0; i < 3; ++i)
+        CHECK_NOTHROW(
+            hpo::suggest_params(sampler, many_configurations, {.number = std::ssize(trials) + i, .history = history}, hpo::Seed{5}));
+    CHECK(heap_bytes() < before + 2000 * trials.size());
+}
 
 TEMPLATE_LIST_TEST_CASE("every sampler keeps the contract, as itself and behind a handle", "", BuiltinSamplers) {
     CHECK(hpo::testing::sampler_contract(Example<TestType>{}) == kept);
@@ -80,6 +121,14 @@ TEST_CASE("the suites see policies that break their contracts") {
             return hpo::sampler::draw_uniform(ask.distribution, calls % 2 == 0 ? ask.within : hpo::Narrowing{}, ask.rng);
         }
     };
+    struct Counting {
+        int calls = 0;
+        double suggest(const hpo::Ask& ask) {
+            for (int i = 0; i < calls % 2; ++i) (void)ask.uniform();
+            ++calls;
+            return ask.uniform();
+        }
+    };
     struct Silent {
         hpo::Verdict judge(const hpo::PruneQuery&) const { return {hpo::Verdict::Answer::prune, ""}; }
     };
@@ -101,6 +150,8 @@ TEST_CASE("the suites see policies that break their contracts") {
     };
     CHECK(broken(hpo::testing::sampler_contract([] { return OutOfRange{}; }), "values lie in their distributions"));
     CHECK(broken(hpo::testing::sampler_contract([] { return Forgetful{}; }), "narrowings are respected"));
+    CHECK(broken(hpo::testing::own_studies_contract([] { return Counting{}; }), "a new sampler goes on with the same draws"));
+    CHECK(broken(hpo::testing::own_studies_contract([] { return OutOfRange{}; }), "no draw throws"));
     CHECK(broken(hpo::testing::pruner_contract([] { return Silent{}; }), "a trial without a report is kept"));
     CHECK(broken(hpo::testing::pruner_contract([] { return Silent{}; }), "a pruned trial is told why"));
     CHECK(broken(hpo::testing::guard_contract([] { return Shrinking{}; }), "a need is not negative"));

@@ -116,6 +116,7 @@ public:
         const ModelAxis narrow{*part};
         const double mean = axes_[i].model_at(distribution_->mean()[i]);
         const double deviation = distribution_->deviation(i) * (axes_[i].high - axes_[i].low);
+        if (!(deviation > 0)) return narrow.to_internal(mean);
         const double model = mean + deviation * truncated_normal_quantile(ask.rng.uniform(), (narrow.low - mean) / deviation,
                                                                           (narrow.high - mean) / deviation);
         return narrow.to_internal(std::clamp(model, narrow.low, narrow.high));

@@ -41,8 +41,8 @@ struct ModelAxis {
         if (step > 0) internal = first + std::round((internal - first) / step) * step;
         return std::clamp(internal, first, last);
     }
-    /// Where an internal value lies if `low` is 0 and `high` is 1. Not of an axis of one value.
-    [[nodiscard]] double to_unit(double internal) const { return (to_model(internal) - low) / (high - low); }
+    /// Where an internal value lies if `low` is 0 and `high` is 1. 0 if they are equal: neighbours may have one logarithm.
+    [[nodiscard]] double to_unit(double internal) const { return high > low ? (to_model(internal) - low) / (high - low) : 0; }
     /// The model's coordinate that lies there.
     [[nodiscard]] double model_at(double unit) const { return low + unit * (high - low); }
     [[nodiscard]] bool holds(double internal) const { return internal >= first && internal <= last; }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -112,10 +117,126 @@ template <Sampler S>
     }
 }
 
+/// A study that a sampler is asked for again and again, while two workers run its trials.
+struct OwnStudy {
+    std::string_view name;
+    void (*space)(SpaceTrial& trial, bool finite);
+    double (*value)(const ParamSet& params, std::int64_t number);  ///< of a trial; NaN: it fails
+    FixedValues enqueued;                                          ///< of every fifth trial
+};
+
+/// The sum of the squares of numbers that are not huge.
+inline double bowl(const ParamSet& params, std::int64_t /*number*/) {
+    double sum = 0;
+    for (const Param& param : params) sum += std::min(param.internal * param.internal, 1e9);
+    return sum;
+}
+
+inline void extreme_ranges(SpaceTrial& trial, bool finite) {
+    trial.suggest_int("one_int", 7, 7);
+    trial.suggest_int("two_ints", 0, 1);
+    trial.suggest_int("large_steps", 0, std::int64_t{1} << 52, {.step = std::int64_t{1} << 50});
+    if (finite) return;
+    trial.suggest_float("huge", -8e307, 8e307);
+    trial.suggest_float("huge_log", 1e-300, 1e300, {.log = true});
+    trial.suggest_float("tiny", 0, 1e-300);
+    trial.suggest_float("tiny_log", 1e-5, std::nextafter(1e-5, 1), {.log = true});
+    trial.suggest_float("rounds", 1e-5, 0.1, {.log = true});
+    trial.suggest_float("steps", 0.1, 0.7, {.step = 0.1});
+    trial.suggest_int("all_ints", -(std::int64_t{1} << 53), std::int64_t{1} << 53);
+    trial.suggest_int("all_ints_log", 1, std::int64_t{1} << 53, {.log = true});
+}
+
+/// A parameter gets another range, another kind and other choices, and one comes later.
+inline void changing_space(SpaceTrial& trial, bool finite) {
+    const std::int64_t phase = trial.number() / 12;
+    trial.suggest_int("range", -phase, 3 + 2 * phase);
+    if (phase % 2 == 0) trial.suggest_int("kind", 0, 9);
+    else trial.suggest_categorical("kind", {Value{"a"}, Value{"b"}});
+    std::vector<Value> choices{Value{"a"}, Value{"b"}};
+    if (phase > 1) choices.insert(choices.begin(), Value{"c"});
+    trial.suggest_categorical("choices", choices);
+    if (phase > 0) trial.suggest_int("later", 1, 8);
+    if (!finite) trial.suggest_float("moving", static_cast<double>(phase), 1.5 + static_cast<double>(phase));
+}
+
+inline void few_numbers(SpaceTrial& trial, bool finite) {
+    trial.suggest_int("batch", 1, 64, {.log = true});
+    if (!finite) trial.suggest_float("rate", 1e-5, 1, {.log = true});
+}
+
+inline const std::vector<OwnStudy>& own_studies() {
+    static const std::vector<OwnStudy> studies{
+        {"extreme ranges", extreme_ranges, bowl, {}},
+        {"a space that changes", changing_space, bowl, {}},
+        {"trials that all fail", few_numbers, [](const ParamSet&, std::int64_t) { return std::nan(""); }, {}},
+        {"one value for all", few_numbers, [](const ParamSet&, std::int64_t) { return 1.0; }, {}},
+        {"infinite values",
+         few_numbers,
+         [](const ParamSet&, std::int64_t number) {
+             const double infinity = std::numeric_limits<double>::infinity();
+             return number % 2 == 0 ? infinity : -infinity;
+         },
+         {}},
+        {"enqueued points at an end", few_numbers, bowl, {{"batch", Value{std::int64_t{64}}}}},
+    };
+    return studies;
+}
+
 }  // namespace detail
 
+/// The rules for what a sampler draws in a study that it has proposed itself, whichever of two workers ends first. `make()` returns a new
+/// one each time. One that refuses endless parameters gets spaces without them. It makes some hundred draws.
+template <std::invocable Make>
+requires Sampler<std::invoke_result_t<Make>>
+[[nodiscard]] ContractReport own_studies_contract(const Make& make) {
+    static constexpr std::array directions{Direction::minimize};
+    static constexpr int trials_of_study = 48;
+    ContractReport report;
+    const bool finite = detail::refuses_endless(make());
+    for (const detail::OwnStudy& study : detail::own_studies()) {
+        const Space space = [&](SpaceTrial& trial) { study.space(trial, finite); };
+        const std::string in = " (in a study with " + std::string{study.name} + ")";
+        auto sampler = make();
+        std::vector<Trial> trials;
+        std::int64_t ended = 0;
+        const auto end = [&](Trial& trial) {
+            const double value = study.value(trial.params, trial.number);
+            trial.state = std::isnan(value) ? TrialState::fail : TrialState::complete;
+            if (!std::isnan(value)) trial.values = {value};
+            trial.completed = Time{std::chrono::seconds{++ended}};
+        };
+        try {
+            for (int i = 0; i < trials_of_study; ++i) {
+                const History history{"own", directions, trials, {}};
+                const bool is_enqueued = !study.enqueued.empty() && i % 5 == 4;
+                const TrialContext context{.number = i, .history = history, .is_enqueued = is_enqueued};
+                const FixedValues fixed = is_enqueued ? study.enqueued : FixedValues{};
+                Trial trial;
+                trial.number = i;
+                trial.params = suggest_params(sampler, space, context, Seed{3}, fixed);
+                if (i % 8 == 7) {
+                    auto fresh = make();
+                    report.expect(suggest_params(fresh, space, context, Seed{3}, fixed) == trial.params,
+                                  "a new sampler goes on with the same draws" + in);
+                }
+                trial.state = TrialState::running;
+                trials.push_back(std::move(trial));
+                if (i % 2 == 0) continue;  // two run at a time, and the later one ends first in every other pair
+                const std::size_t first = i % 4 == 1 ? 1 : 2;
+                end(trials[trials.size() - first]);
+                end(trials[trials.size() - (3 - first)]);
+            }
+        } catch (const SpaceExhausted&) {  // the study ends
+        } catch (const std::exception& error) {
+            report.expect(false, "no draw throws" + in + ": " + error.what());
+        }
+    }
+    return report;
+}
+
 /// The rules for every sampler. `make()` returns a new one each time. One that refuses endless parameters gets a space
-/// without them. It makes some hundred draws over histories of up to 1,000 trials.
+/// without them. It makes some hundred draws over histories of up to 1,000 trials, and those of own_studies_contract.
 template <std::invocable Make>
 requires Sampler<std::invoke_result_t<Make>>
 [[nodiscard]] ContractReport sampler_contract(const Make& make) {
@@ -165,6 +286,7 @@ requires Sampler<std::invoke_result_t<Make>>
             report.expect(false, rule + with + ": " + what);
         }
     }
+    for (std::string& rule : own_studies_contract(make).broken) report.expect(false, std::move(rule));
     return report;
 }
 
