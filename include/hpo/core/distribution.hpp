@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,7 +54,7 @@ struct Distribution : std::variant<FloatDistribution, IntDistribution, Categoric
 /// Checks a distribution and lowers `high` to the last point of its grid. Throws bad_value with `place`.
 [[nodiscard]] Distribution checked(std::string_view place, Distribution distribution);
 
-/// True if only one value is possible.
+/// True if only one value is possible, or a range is narrower than the least normal double, by which no model can divide.
 [[nodiscard]] bool is_single(const Distribution& distribution);
 
 /// True if `internal` is a value of the distribution. A stepped value may be up to 1e-8 steps from its grid point.
@@ -111,7 +112,8 @@ inline Distribution checked(std::string_view place, Distribution distribution) {
 }
 
 inline bool is_single(const Distribution& distribution) {
-    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) return real->low == real->high;
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution))
+        return real->high - real->low < std::numeric_limits<double>::min();
     if (const auto* whole = std::get_if<IntDistribution>(&distribution)) return whole->low == whole->high;
     return std::get<CategoricalDistribution>(distribution).choices.size() == 1;
 }

@@ -363,10 +363,10 @@ inline void Cmaes::adapt(Seed seed) {
     for (std::size_t i = 0; config_.margin && i < axes_.size(); ++i) {
         if (axes_[i].step == 0) continue;
         constexpr double most_thresholds = 10'000;  // finer grids are as good as none
+        const double cells = std::round((axes_[i].last - axes_[i].first) / axes_[i].step);
+        if (cells > most_thresholds) continue;
         std::vector<double> thresholds;
-        if ((axes_[i].last - axes_[i].first) / axes_[i].step > most_thresholds) continue;
-        for (double end = axes_[i].first + axes_[i].step / 2; end < axes_[i].last; end += axes_[i].step)
-            thresholds.push_back(axes_[i].to_unit(end));
+        for (double k = 0; k < cells; ++k) thresholds.push_back(axes_[i].to_unit(axes_[i].first + (k + 0.5) * axes_[i].step));
         distribution_->keep_margin(i, thresholds);
     }
     const double shortest = 1e-9, most_condition = 1e14;

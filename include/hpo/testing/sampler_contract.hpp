@@ -140,9 +140,11 @@ inline void extreme_ranges(SpaceTrial& trial, bool finite) {
     trial.suggest_float("huge", -8e307, 8e307);
     trial.suggest_float("huge_log", 1e-300, 1e300, {.log = true});
     trial.suggest_float("tiny", 0, 1e-300);
+    trial.suggest_float("denormal", 0, std::numeric_limits<double>::denorm_min());
     trial.suggest_float("tiny_log", 1e-5, std::nextafter(1e-5, 1), {.log = true});
     trial.suggest_float("rounds", 1e-5, 0.1, {.log = true});
     trial.suggest_float("steps", 0.1, 0.7, {.step = 0.1});
+    trial.suggest_float("steps_below_rounding", 1, std::nextafter(1, 2), {.step = std::numeric_limits<double>::epsilon() / 3});
     trial.suggest_int("all_ints", -(std::int64_t{1} << 53), std::int64_t{1} << 53);
     trial.suggest_int("all_ints_log", 1, std::int64_t{1} << 53, {.log = true});
 }
