@@ -107,6 +107,7 @@ private:
     }
     void draw_together(std::span<const Dimension> space, const ParamSet& known, const TrialContext& trial, Rng& rng, ParamSet& drawn);
 
+    static void keep_different(std::vector<std::vector<double>>& points, std::span<const ModelAxis> axes);
     static std::size_t greatest_ratio(const std::vector<double>& good, const std::vector<double>& other);
 
     Config config_;
@@ -182,6 +183,7 @@ inline void Tpe::draw_together(std::span<const Dimension> space, const ParamSet&
     for (std::size_t d = 0; d < space.size(); ++d) {
         if (values[d]) points[d].assign(count, *values[d]);
     }
+    keep_different(points, model.axes);
     const std::size_t best = greatest_ratio(good.log_density(points), observations_.log_density_of_others(model.names, points));
     for (std::size_t d = 0; d < space.size(); ++d) {
         if (!values[d]) drawn.append({space[d].name, space[d].distribution, points[d][best]});
@@ -212,11 +214,12 @@ inline double Tpe::suggest(const Ask& ask) {
     for (std::size_t d = 0; d < known.size(); ++d) good.condition(d, known[d]);
     const std::size_t count = candidates(model.axes.size());
     std::vector<std::vector<double>> points{good.draw(known.size(), {ModelAxis{*part}, ask.within.allowed}, count, ask.rng)};
+    keep_different(points, std::span{model.axes}.last(1));
     const std::vector<double> drawn = points[0];
     const std::vector<double> of_good = good.log_density(points, known.size());
     if (are_latest) {
         points.clear();
-        for (const double each : known) points.emplace_back(count, each);
+        for (const double each : known) points.emplace_back(drawn.size(), each);
         points.push_back(drawn);
         return drawn[greatest_ratio(of_good, observations_.log_density_of_others(model.names, points))];
     }
@@ -253,6 +256,30 @@ inline void Tpe::follow_groups(const TrialContext& trial) {
         if (other.state == TrialState::complete || other.state == TrialState::pruned) groups_.take_in(other.params);
     };
     cursor_.advance(trial.history, trial.number, ended, [](std::size_t) {});
+}
+
+/// Leaves out points that are equal to one before: their densities would be computed again. `points[d]` are the values on `axes[d]`. Looks
+/// for none where a number without a grid differs, because such points hardly repeat. O(points * different points).
+inline void Tpe::keep_different(std::vector<std::vector<double>>& points, std::span<const ModelAxis> axes) {
+    const std::size_t count = points.front().size();
+    std::vector<std::size_t> differing;  // axes
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+        const auto is_other = [&](double value) { return value != points[d].front(); };
+        if (std::none_of(points[d].begin(), points[d].end(), is_other)) continue;
+        if (axes[d].choices == 0 && axes[d].step == 0) return;
+        differing.push_back(d);
+    }
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto is_equal = [&](std::size_t k) {
+            return std::all_of(differing.begin(), differing.end(), [&](std::size_t d) { return points[d][k] == points[d][i]; });
+        };
+        if (std::none_of(kept.begin(), kept.end(), is_equal)) kept.push_back(i);
+    }
+    for (std::vector<double>& values : points) {
+        for (std::size_t k = 0; k < kept.size(); ++k) values[k] = values[kept[k]];
+        values.resize(kept.size());
+    }
 }
 
 inline std::size_t Tpe::greatest_ratio(const std::vector<double>& good, const std::vector<double>& other) {
