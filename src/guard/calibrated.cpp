@@ -100,7 +100,10 @@ Estimate Calibrated::nothing_known(const MemoryQuery& query) {
 Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& query) const {
     const LearnedPeaks::Answer answer = learned_.ask(query);
     LearnedBase base;
-    if (answer.knowledge == LearnedPeaks::Knowledge::unmeasured) return base;
+    if (answer.knowledge == LearnedPeaks::Knowledge::unmeasured) {
+        base.estimate.source = Formula::name;  // which knows nothing either
+        return base;
+    }
     base.estimate = nothing_known(query);
     if (answer.knowledge == LearnedPeaks::Knowledge::too_little) return base;
     base.estimate = estimate_of(answer.log_bytes);

@@ -144,6 +144,7 @@ TEST_CASE("an attempt has the device alone until enough is learned, and nothing 
     CHECK(ask(1000 * one_mib).source == "alone");
     study.add(draw_params(random));  // told nothing
     CHECK_FALSE(ask(1000 * one_mib).need);
+    CHECK(ask(1000 * one_mib).source == "formula");
     for (int i = 0; i < 3; ++i) study.measured(draw_params(random), 300.0 * one_mib);
     CHECK(ask(1000 * one_mib).source == "alone");
     study.measured(draw_params(random), 310.0 * one_mib);

@@ -48,7 +48,7 @@ namespace hpo::guard {
 /// (LearnedPeaks::is_far_below_failed). They get the whole device, because a category that is refused by mistake is lost, too.
 ///
 /// Design note: the state learned from the history is kept between calls, so that an estimate costs only what is new in the history. The
-/// estimate depends on the query alone. Thread safety: none.
+/// estimate depends on the query alone, but for one by a learned peak (LearnedPeaks). Thread safety: none.
 class Calibrated {
 public:
     static constexpr std::string_view name = "calibrated";

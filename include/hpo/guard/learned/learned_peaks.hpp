@@ -44,7 +44,8 @@ inline constexpr std::string_view alone_source = "alone";
 /// in every parameter (larger_runs.hpp).
 ///
 /// At most `most_points` attempts count: the latest, and of the earlier ones a regular share. A call costs a pass over the history. It
-/// costs a fit only if there are new attempts. Thread safety: none.
+/// costs a fit only if there are new attempts. Laws are searched for anew only when a fifth more attempts have ended, so an object that
+/// joins a study later may know other laws than one that has followed it. Thread safety: none.
 class LearnedPeaks {
 public:
     static constexpr std::size_t least_points = 4;
