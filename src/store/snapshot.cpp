@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hpo/store/lost_trials.hpp"
+#include "hpo/store/sqlite/run_rows.hpp"
 #include "hpo/store/store_rules.hpp"
 #include "store/attempts_of_other_studies.hpp"
 #include "store/sqlite/stored_logs.hpp"
@@ -76,21 +77,8 @@ std::vector<Attempt> Snapshot::attempts_on(const std::string& device_name, std::
     });
 }
 
-std::vector<KnownRun> Snapshot::runs(const Study& study) {
-    return consistent([&] {
-        std::vector<KnownRun> runs;
-        if (!shape().has_hpo_tables) return runs;
-        Rows row = connection_->query(
-            "SELECT run_id, host, pid, started_ticks, configuration, heartbeat_at, ended_at FROM hpo_runs WHERE study_id = ?1 ORDER BY "
-            "run_id",
-            study.id);
-        while (row.next()) {
-            runs.push_back({{row.integer(0), row.text(1), row.integer(2), row.text(3), row.text(4)},
-                            parse_time(row.text(5)).value_or(Time{}),
-                            !row.is_null(6)});
-        }
-        return runs;
-    });
+std::vector<Run> Snapshot::runs(const Study& study) {
+    return consistent([&] { return shape().has_hpo_tables ? read_runs(*connection_, study.id) : std::vector<Run>{}; });
 }
 
 std::set<std::int64_t> Snapshot::abandoned_trials(const Study& study) {
@@ -98,7 +86,7 @@ std::set<std::int64_t> Snapshot::abandoned_trials(const Study& study) {
         std::set<std::int64_t> abandoned;
         if (!shape().has_hpo_tables) return abandoned;
         for (const auto& [id, busy] : busy_runs(*connection_, study.id)) {
-            if (is_gone(busy.known, now(), heartbeat_grace_seconds)) abandoned.insert(busy.trial_ids.begin(), busy.trial_ids.end());
+            if (is_gone(busy.run, now(), heartbeat_grace_seconds)) abandoned.insert(busy.trial_ids.begin(), busy.trial_ids.end());
         }
         return abandoned;
     });

@@ -193,7 +193,7 @@ Run Sqlite::begin_run(std::int64_t study_id, Run run) {
     run = identified(std::move(run));
     connection_->write([&] {
         require_study(study_id);
-        run.id = insert_run(*connection_, study_id, run);
+        insert_run(*connection_, study_id, run);
     });
     return run;
 }

@@ -2,6 +2,7 @@
 #include "hpo/store/snapshot.hpp"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -240,8 +241,19 @@ TEST_CASE("a snapshot shows attempts, rejections and runs of our own files, whil
     store->finish(trial);
     CHECK(hpo::testing::text_of(live.trials(study).at(0)) == hpo::testing::text_of(trial));
     CHECK(hpo::testing::text_of(live.rejections(study).at(0)) == hpo::testing::text_of(hpo::testing::sample_rejection()));
-    CHECK(live.runs(study).at(0).run.configuration == "{\"seed\": 1}");
-    CHECK_FALSE(hpo::store::is_gone(live.runs(study).at(0), hpo::now(), 60));
+    const hpo::Run stored = live.runs(study).at(0);
+    CHECK(stored.configuration == "{\"seed\": 1}");
+    CHECK(stored.id == run.id);
+    CHECK(stored.host == run.host);
+    CHECK(stored.pid == getpid());
+    CHECK(stored.started_ticks == run.started_ticks);
+    CHECK(stored.started == run.started);
+    CHECK(stored.heartbeat == stored.started);
+    CHECK_FALSE(stored.ended);
+    CHECK_FALSE(hpo::store::is_gone(stored, hpo::now(), 60));
+    store->end_run(run);
+    CHECK(live.runs(study).at(0).ended);
+    CHECK(hpo::store::is_gone(live.runs(study).at(0), hpo::now(), 60));
 
     store.reset();
     Snapshot closed{"sqlite:///" + path};

@@ -41,7 +41,7 @@ TEST_CASE("an option of the trainer is set on the command line, whether the scri
     CHECK(trial.intermediate.size() == 4);
     const double x = *trial.params.number("x");
     CHECK(trial.values.at(0) == Approx((x - 2.5) * (x - 2.5) + 1));
-    const auto configuration = nlohmann::json::parse(store.runs(study).at(0).run.configuration);
+    const auto configuration = nlohmann::json::parse(store.runs(study).at(0).configuration);
     CHECK(configuration.at("trainer_option.steps") == 4);
 }
 

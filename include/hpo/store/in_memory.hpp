@@ -26,20 +26,21 @@ public:
     Run begin(std::int64_t study_id, Run run) {
         run = identified(std::move(run));
         run.id = static_cast<std::int64_t>(runs_.size()) + 1;
-        runs_.push_back({{run, now(), false}, study_id});
+        run.started = run.heartbeat = now();
+        runs_.push_back({run, study_id});
         return run;
     }
     void heartbeat(const Run& run) {
-        if (KnownRun* found = find(run.id)) found->heartbeat = now();
+        if (Run* found = find(run.id)) found->heartbeat = now();
     }
     void end(const Run& run) {
-        if (KnownRun* found = find(run.id)) found->ended = true;
+        if (Run* found = find(run.id)) found->ended = now();
     }
     /// The run of this id. Null if there is none, or if its study was deleted.
-    [[nodiscard]] KnownRun* find(std::int64_t run_id) {
+    [[nodiscard]] Run* find(std::int64_t run_id) {
         if (run_id < 1 || static_cast<std::size_t>(run_id) > runs_.size()) return nullptr;
         Owned& run = runs_[static_cast<std::size_t>(run_id - 1)];
-        return run.study_id < 0 ? nullptr : &run.known;
+        return run.study_id < 0 ? nullptr : &run.run;
     }
     void delete_study(std::int64_t study_id) {
         for (Owned& run : runs_) {
@@ -49,7 +50,7 @@ public:
 
 private:
     struct Owned {
-        KnownRun known;
+        Run run;
         std::int64_t study_id = -1;  ///< -1 if the study was deleted
     };
     std::vector<Owned> runs_;
@@ -308,14 +309,14 @@ inline std::size_t InMemory::settle_lost_trials(std::int64_t study_id, double gr
     for (Trial& trial : kept.trials) {
         Place& kept_at = places_[index_of(trial.id)];
         if (trial.state != TrialState::running || !kept_at.has_owner || !kept_at.run_id) continue;
-        KnownRun* const run = runs_.find(*kept_at.run_id);
+        Run* const run = runs_.find(*kept_at.run_id);
         if (!run || !is_gone(*run, now(), grace_seconds)) continue;
-        run->ended = true;
+        run->ended = now();
         trial.state = TrialState::fail;
         trial.completed = end_of_lost(trial.started, run->heartbeat);
         trial.user_attributes[lost_attribute] = std::string{lost_json};
         for (Attempt& attempt : trial.attempts) {
-            if (!attempt.outcome) mark_lost(attempt, run->run);
+            if (!attempt.outcome) mark_lost(attempt, *run);
         }
         kept_at.has_owner = false;
         ++settled;
@@ -348,7 +349,7 @@ inline bool InMemory::has_room(Kept& kept, std::optional<std::int64_t> run_id, c
         const Place& kept_at = places_[index_of(trial.id)];
         if (counts_as_done(trial)) ++counting;
         else if (trial.state == TrialState::running && kept_at.run_id && kept_at.run_id != run_id) {
-            const KnownRun* const run = runs_.find(*kept_at.run_id);
+            const Run* const run = runs_.find(*kept_at.run_id);
             counting += run && !is_gone(*run, now(), quota.grace_seconds) ? 1 : 0;
         }
     }

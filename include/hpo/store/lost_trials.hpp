@@ -12,7 +12,7 @@ namespace hpo::store {
 
 /// A run that has RUNNING trials.
 struct BusyRun {
-    KnownRun known;
+    Run run;
     std::vector<std::int64_t> trial_ids;
 };
 
@@ -21,7 +21,7 @@ struct BusyRun {
 [[nodiscard]] std::map<std::int64_t, BusyRun> busy_runs(Connection& connection, std::int64_t study_id, std::int64_t after_trial_id = -1);
 
 /// Ends one trial of a run that is gone. It becomes FAIL with the mark `lost`, and its unfinished attempts end as interrupted.
-void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_t trial_id, const KnownRun& known);
+void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_t trial_id, const Run& run);
 
 /// Settles the trials of all runs that are gone, and returns the ids of these trials. Call it inside Connection::write.
 [[nodiscard]] std::vector<std::int64_t> settle_lost(Connection& connection, TimeZone zone, std::int64_t study_id, double grace_seconds,

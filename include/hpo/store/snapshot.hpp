@@ -48,7 +48,7 @@ public:
     /// The latest attempts of all studies that were predicted and have ended on a device of this name, oldest first.
     [[nodiscard]] std::vector<Attempt> attempts_on(const std::string& device_name, std::size_t most);
     /// The processes that have worked on the study, each with its last sign of life.
-    [[nodiscard]] std::vector<KnownRun> runs(const Study& study);
+    [[nodiscard]] std::vector<Run> runs(const Study& study);
 
     /// The keys of the study's RUNNING trials whose run is gone. The next run of the study will end them.
     [[nodiscard]] std::set<std::int64_t> abandoned_trials(const Study& study);

@@ -8,18 +8,34 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/base/time.hpp"
+#include "hpo/core/fields.hpp"
 #include "hpo/core/history.hpp"
 #include "hpo/core/study.hpp"
 
 namespace hpo {
 
-/// A process that works on a study. Its trials are lost when it is gone.
+/// A process that works on a study. Its trials are lost when it is gone. The store sets the times.
 struct Run {
     std::int64_t id = -1;
     std::string host;
     std::int64_t pid = 0;
     std::string started_ticks;  ///< the process's start time in clock ticks, which shows whether a pid was used again
     std::string configuration;  ///< JSON text: the effective settings of this run
+    Time started{};
+    Time heartbeat{};             ///< its last sign of life
+    std::optional<Time> ended{};  ///< nullopt: it has not said so
+
+    static constexpr void fields(auto field) {
+        field("id", &Run::id, {.column = "run_id"});
+        field("host", &Run::host);
+        field("pid", &Run::pid);
+        field("started_ticks", &Run::started_ticks);
+        field("configuration", &Run::configuration);
+        field("started", &Run::started, {.column = "started_at"});
+        field("heartbeat", &Run::heartbeat, {.column = "heartbeat_at"});
+        field("ended", &Run::ended, {.column = "ended_at"});
+    }
 };
 
 /// How many trials a study may have, for processes that work on it together.

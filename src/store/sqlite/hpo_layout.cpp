@@ -48,7 +48,8 @@ std::string tables_sql() {
     const std::string by_attempt = ", PRIMARY KEY (trial_id, attempt)";
     return table(attempts_table(), "", by_attempt) + table(failures_table(), "", by_attempt) +
            table(memory_table(), "mark_id INTEGER NOT NULL PRIMARY KEY, ", "") +
-           table(rejections_table(), "rejection_id INTEGER NOT NULL PRIMARY KEY, ", "") + hpo_other_tables;
+           table(rejections_table(), "rejection_id INTEGER NOT NULL PRIMARY KEY, ", "") +
+           table(runs_table(), "", ", PRIMARY KEY (run_id)") + hpo_other_tables;
 }
 
 }  // namespace

@@ -8,22 +8,11 @@ inline constexpr int hpo_schema_version = 1;
 
 /// The tables beside Optuna's. Sizes are in bytes, durations in seconds, times in UTC. NULL means "not known".
 /// docs/development/store-layout.md describes every column. A trial's rows have the key (trial_id, attempt), so each table can be read
-/// without a join. The tables of records come first (record_tables_sql), because an index and triggers need them.
+/// without a join. The tables of records come first (tables_sql), because an index and triggers need them.
 inline constexpr const char* hpo_other_tables = R"sql(
 CREATE TABLE IF NOT EXISTS hpo_meta (
     key TEXT NOT NULL PRIMARY KEY,
     value TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS hpo_runs (
-    run_id INTEGER NOT NULL PRIMARY KEY,
-    study_id INTEGER NOT NULL,
-    host TEXT NOT NULL,
-    pid INTEGER NOT NULL,
-    started_ticks TEXT NOT NULL,
-    configuration TEXT NOT NULL,
-    started_at TEXT NOT NULL,
-    heartbeat_at TEXT NOT NULL,
-    ended_at TEXT
 );
 CREATE INDEX IF NOT EXISTS ix_hpo_runs_study_id ON hpo_runs (study_id);
 CREATE TABLE IF NOT EXISTS hpo_trials (

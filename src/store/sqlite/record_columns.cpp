@@ -64,5 +64,9 @@ const RecordTable& rejections_table() {
     static const RecordTable table{"hpo_rejections", {"study_id"}, columns_of<Rejection>()};
     return table;
 }
+const RecordTable& runs_table() {
+    static const RecordTable table{"hpo_runs", {"study_id"}, columns_of<Run>()};
+    return table;
+}
 
 }  // namespace hpo::store

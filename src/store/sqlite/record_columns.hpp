@@ -20,6 +20,7 @@
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/distribution_json.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
+#include "hpo/store/store.hpp"
 
 namespace hpo::store {
 
@@ -114,8 +115,9 @@ struct RecordTable {
 [[nodiscard]] const RecordTable& failures_table();
 [[nodiscard]] const RecordTable& memory_table();
 [[nodiscard]] const RecordTable& rejections_table();
-[[nodiscard]] inline std::array<const RecordTable*, 4> record_tables() {
-    return {&attempts_table(), &failures_table(), &memory_table(), &rejections_table()};
+[[nodiscard]] const RecordTable& runs_table();
+[[nodiscard]] inline std::array<const RecordTable*, 5> record_tables() {
+    return {&attempts_table(), &failures_table(), &memory_table(), &rejections_table(), &runs_table()};
 }
 
 /// Binds the columns of a record, in their order.

@@ -4,18 +4,35 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite/stored_time.hpp"
+#include "store/sqlite/record_columns.hpp"
 
 namespace hpo::store {
 
-std::int64_t insert_run(Connection& connection, std::int64_t study_id, const Run& run) {
-    connection.run(
-        "INSERT INTO hpo_runs (study_id, host, pid, started_ticks, configuration, started_at, heartbeat_at) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
-        study_id, run.host, run.pid, run.started_ticks, valid_utf8(run.configuration), time_text(now()));
-    return connection.last_id();
+void insert_run(Connection& connection, std::int64_t study_id, Run& run) {
+    {
+        Rows row = connection.query("SELECT coalesce(max(run_id), 0) + 1 FROM hpo_runs");
+        row.next();
+        run.id = row.integer(0);
+    }
+    run.started = run.heartbeat = now();
+    static const std::string sql = runs_table().insert();
+    connection.run_bound(sql.c_str(), [&](StatementBinder& bind) {
+        bind(study_id);
+        bind_columns(&run, bind);
+    });
+}
+
+std::vector<Run> read_runs(Connection& connection, std::int64_t study_id) {
+    std::vector<Run> runs;
+    Rows row = connection.query(
+        connection.kept("SELECT " + runs_table().selection(connection, "r") + " FROM hpo_runs r WHERE r.study_id = ?1 ORDER BY r.run_id"),
+        study_id);
+    while (row.next()) RecordReader{row, 1}.read(runs.emplace_back());
+    return runs;
 }
 
 void write_heartbeat(Connection& connection, const Run& run) {

@@ -36,7 +36,7 @@ std::int64_t TrialCount::running_in_other_runs(Connection& connection, std::int6
                                                double grace_seconds, RunWatch& watch) const {
     std::int64_t count = 0;
     for (const auto& [id, busy] : busy_runs(connection, study_id, passed_)) {
-        if (id == run_id || watch.is_gone(busy.known, grace_seconds)) continue;
+        if (id == run_id || watch.is_gone(busy.run, grace_seconds)) continue;
         count += static_cast<std::int64_t>(busy.trial_ids.size());
     }
     return count;

@@ -50,10 +50,10 @@ std::map<std::int64_t, Time> heartbeats(const OpenStore& open, std::int64_t stud
 }
 
 std::vector<RunningTrial> running_trials(const OpenStore& open, std::int64_t study_id, const std::vector<Trial>& trials) {
-    std::map<std::int64_t, store::KnownRun> runs;
+    std::map<std::int64_t, Run> runs;
     if (open.reader.shape().has_hpo_tables) {
         for (const auto& [run_id, busy] : store::busy_runs(open.connection, study_id)) {
-            for (const std::int64_t trial_id : busy.trial_ids) runs[trial_id] = busy.known;
+            for (const std::int64_t trial_id : busy.trial_ids) runs[trial_id] = busy.run;
         }
     }
     const auto beats = heartbeats(open, study_id);
@@ -139,7 +139,7 @@ RetryResult retry_in(const OpenStore& open, const std::string& name, const Retry
 }  // namespace
 
 RunningTrial::Life RunningTrial::life(Time at, const std::optional<double>& older_than_seconds) const {
-    if (run && (run->ended || run->run.host == store::host_name())) return store::is_gone_here(*run) ? Life::ended : Life::lives;
+    if (run && (run->ended || run->host == store::host_name())) return store::is_gone_here(*run) ? Life::ended : Life::lives;
     const auto sign = last_sign();
     if (!older_than_seconds || !sign) return Life::not_known;
     return seconds_between(*sign, at) > *older_than_seconds ? Life::ended : Life::not_known;
@@ -158,10 +158,10 @@ std::optional<Time> RunningTrial::last_sign() const {
 std::string RunningTrial::reason(Time at) const {
     const auto ago = [&](Time time) { return tools::duration(std::max(0.0, seconds_between(time, at))) + " ago"; };
     if (run) {
-        const std::string process = "its process " + std::to_string(run->run.pid);
-        if (run->ended) return process + " on " + run->run.host + " has ended its run";
-        if (run->run.host == store::host_name()) return process + " on this machine " + (store::is_gone_here(*run) ? "is gone" : "lives");
-        return process + " on " + run->run.host + " gave its last heartbeat " + ago(run->heartbeat);
+        const std::string process = "its process " + std::to_string(run->pid);
+        if (run->ended) return process + " on " + run->host + " has ended its run";
+        if (run->host == store::host_name()) return process + " on this machine " + (store::is_gone_here(*run) ? "is gone" : "lives");
+        return process + " on " + run->host + " gave its last heartbeat " + ago(run->heartbeat);
     }
     if (heartbeat) return "its last heartbeat was " + ago(*heartbeat);
     return started ? "it was begun " + ago(*started) + ", and has no heartbeat" : std::string{"it has no time and no heartbeat"};

@@ -24,8 +24,8 @@ struct RetryRequest {
 struct RunningTrial {
     std::int64_t id = -1;
     std::int64_t number = -1;
-    std::optional<store::KnownRun> run;  ///< nullopt: another program began it, such as Optuna
-    std::optional<Time> heartbeat;       ///< that Optuna keeps for it
+    std::optional<Run> run;         ///< nullopt: another program began it, such as Optuna
+    std::optional<Time> heartbeat;  ///< that Optuna keeps for it
     std::optional<Time> started;
 
     enum class Life { lives, ended, not_known };
